@@ -1,0 +1,59 @@
+"""Find what is odd in your data, and see why.
+
+The public names are imported on first use, so that ``import whyodd`` itself is quick.
+
+Examples
+--------
+>>> import whyodd
+>>> from sklearn.svm import OneClassSVM
+>>> model = OneClassSVM(gamma=0.5).fit([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1], [0.1, 0.1]])
+>>> e = whyodd.explain(model, [[0.1, 3.0]])
+>>> e.reasons(0)[0].feature
+'x1'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whyodd import explainers, kernels
+    from whyodd.adapters import UnsupportedModelError, neuralize
+    from whyodd.explainers import explain
+    from whyodd.explanation import Explanation
+    from whyodd.network import DistanceNetwork
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DistanceNetwork",
+    "Explanation",
+    "UnsupportedModelError",
+    "explain",
+    "explainers",
+    "kernels",
+    "neuralize",
+]
+
+_HOME = {
+    "DistanceNetwork": "whyodd.network",
+    "Explanation": "whyodd.explanation",
+    "UnsupportedModelError": "whyodd.adapters",
+    "explain": "whyodd.explainers",
+    "explainers": "whyodd",
+    "kernels": "whyodd",
+    "neuralize": "whyodd.adapters",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'whyodd' has no attribute {name!r}")
+    home = _HOME[name]
+    # A submodule is its own value; any other name is looked up in the module that defines it.
+    value = import_module(f"whyodd.{name}") if home == "whyodd" else getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

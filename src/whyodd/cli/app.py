@@ -1,0 +1,62 @@
+"""The ``whyodd`` command: what all its verbs share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import whyodd
+from whyodd.cli.demo import demo
+
+
+class _OneSentenceErrors(TyperGroup):
+    """Group whose commands answer a mistake with one sentence on standard error, not with a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - the type of a context is typer's own affair
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _say("Interrupted.")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise  # `whyodd demo | head` is no error; typer ends quietly
+        except (OSError, ValueError) as error:
+            _say(f"Error: {error}")
+            raise typer.Exit(1) from None
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"whyodd {whyodd.__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=_OneSentenceErrors,
+    help="Find what is odd in your data, and see why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

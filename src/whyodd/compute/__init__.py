@@ -1,0 +1,1 @@
+"""Arithmetic on blocks of rows: the only place that knows of BLAS, threads and compiled loops."""

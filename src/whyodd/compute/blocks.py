@@ -1,0 +1,98 @@
+"""Blocks of rows over threads: one block per thread at a time, BLAS held to one thread inside."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+# A block of about a million similarities: large enough for matrix products at full speed, small enough for
+# the last-level cache.
+BLOCK_ELEMENTS = 1 << 20
+MAX_BLOCK_ROWS = 512
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads for ``n_jobs``: all available cores for None or -1, else at least one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    if n_jobs is None:
+        return cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0: expected a number of threads, or None for all cores.")
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def block_rows(n: int, threads: int, bytes_per_row: int, elements_per_row: int, memory_mb: float) -> int:
+    """Rows per block, so that all threads are busy and all blocks together stay within the memory given."""
+    by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), 16)
+    by_memory = int(memory_mb * 2**20 / threads / max(bytes_per_row, 1))
+    by_threads = -(-n // threads)
+    return max(min(by_cache, by_memory, by_threads, MAX_BLOCK_ROWS), 1)
+
+
+class Blocks:
+    """Ranges of rows handed out one after the other to whichever thread asks, with progress."""
+
+    def __init__(self, n: int, size: int, progress: Callable[[int], None] | None) -> None:
+        self.count = -(-n // size)
+        self._starts = iter(range(0, n, size))
+        self._n, self._size = n, size
+        self._progress = progress
+        self._done = 0
+        self._lock = Lock()
+        self._stopped = False
+
+    def __iter__(self) -> Iterator[slice]:
+        while True:
+            with self._lock:
+                start = None if self._stopped else next(self._starts, None)
+            if start is None:
+                return
+            rows = slice(start, min(start + self._size, self._n))
+            yield rows
+            self._report(rows.stop - rows.start)
+
+    def stop(self) -> None:
+        """Hand out nothing more: every thread ends after the block it is at."""
+        self._stopped = True
+
+    def _report(self, rows: int) -> None:
+        if self._progress is not None:
+            with self._lock:
+                self._done += rows
+                self._progress(self._done)
+
+
+def run(blocks: Blocks, threads: int, work: Callable[[Blocks], Any]) -> None:
+    """Let ``threads`` threads each ``work`` through the shared blocks; an interrupt stops all of them."""
+    threads = min(threads, blocks.count)
+    if threads <= 1:
+        work(blocks)
+        return
+    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, blocks) for _ in range(threads)]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            blocks.stop()
+        for future in futures:
+            future.result()
+
+
+def single_threaded_blas() -> AbstractContextManager[Any]:
+    """Hold every BLAS in the process to one thread."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for the loaded libraries takes milliseconds: done once.
+    return ThreadpoolController()

@@ -1,0 +1,265 @@
+"""Centers made ready for matrix products: moved to an origin among them, scaled, with norms and log-weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.compute.grouping import group_far_apart
+from whyodd.compute.pooling import Pool, Radial
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    Points = NDArray[np.floating] | sparse.csr_array
+
+# What rounding may change of assignments and shares: a fifth to a tenth of what is promised
+# (1e-4 and 1e-9 of a row's largest relevance).
+TOLERANCE = {np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-10}
+# A pair treated exactly costs about ten times what float64 adds to a pair in matrix products.
+_PATIENCE = {np.dtype(np.float32): 0.1, np.dtype(np.float64): math.inf}
+# Squared distances and their powers stay below these.
+_LARGEST = {np.dtype(np.float32): 1e36, np.dtype(np.float64): 1e300}
+# Extent of the centers in bandwidths up to which float32 is of use.
+_MAX_BANDWIDTHS32 = 1e6
+# BLAS sums in runs of a few hundred terms before it adds runs up.
+_BLAS_RUN = 384
+
+
+class KernelNumbers(Protocol):
+    """What the compute layer reads of a kernel."""
+
+    family: str
+    q: float
+    sigma: float
+
+
+def rounding(dtype: DTypeLike, terms: int) -> float:
+    """Error of a matrix product's entry over the size of its terms: a random walk of ``terms`` roundings."""
+    unit = float(np.finfo(dtype).eps) / 2.0
+    return unit * (2.0 + math.sqrt(min(terms, _BLAS_RUN)))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Centers around one origin, in scaled units: ũ = (u - origin) / scale."""
+
+    columns: slice
+    origin: NDArray[np.float64]
+    centers: Points
+    norms: NDArray[np.float64]
+
+    @cached_property
+    def transposed(self) -> Any:
+        """Ũᵀ for the distances; CSR rows of it make sparse products fast."""
+        return self.centers.T.tocsr() if sparse.issparse(self.centers) else self.centers.T
+
+    @cached_property
+    def stacked(self) -> Points:
+        """[Ũ, Ũ²] (m, 2d): one product for both terms of the contraction."""
+        if sparse.issparse(self.centers):
+            return sparse.csr_array(sparse.hstack([self.centers, self.centers.multiply(self.centers)]))
+        return np.hstack([self.centers, self.centers * self.centers])
+
+
+@dataclass(frozen=True)
+class Centers:
+    """Centers, weights and kernel, prepared for blocks of one dtype and one scale."""
+
+    points: Points
+    log_weights: NDArray[np.float64]
+    kernel: KernelNumbers
+    dtype: np.dtype[Any]
+    scale: float
+    groups: tuple[Group, ...]
+    order: NDArray[np.intp] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of centers and of variables."""
+        m, d = self.points.shape
+        return m, d
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the centers are kept in CSR form."""
+        return bool(sparse.issparse(self.points))
+
+    @property
+    def reach(self) -> float:
+        """Largest scaled coordinate whose squared distances, and their powers in float32, do not overflow."""
+        largest = _LARGEST[self.dtype]
+        reach = math.sqrt(largest / self.shape[1])
+        if self.dtype == np.float32:
+            reach = min(reach, largest ** (1.0 / self.kernel.q) * self.kernel.sigma / self.scale / self.shape[1])
+        return reach / 4.0
+
+    @cached_property
+    def widened(self) -> Centers:
+        """The same centers in float64."""
+        return self.rescaled(self.scale)
+
+    def rescaled(self, scale: float) -> Centers:
+        """The same centers in float64 at another scale."""
+        points, log_weights = self.in_given_order(self.points.T).T, self.in_given_order(self.log_weights)
+        return prepare(points, log_weights, self.kernel, dtype=np.dtype(np.float64), scale=scale)
+
+    def in_given_order(self, columns: Any) -> Any:
+        """Columns (..., m) in the order in which the centers were given."""
+        return columns if self.order is None else columns[..., np.argsort(self.order)]
+
+    def own_in_order(self, own: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Indices of centers to leave out (-1: none) in the order of the groups."""
+        return own if self.order is None else np.where(own >= 0, np.argsort(self.order)[own], -1)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The same as plain arrays and numbers for the compiled loops."""
+        heaviest = int(np.argmax(self.log_weights))
+        finite = self.log_weights[self.log_weights > -np.inf]
+        without = np.delete(self.log_weights, heaviest)
+        shifts = np.array([finite.max(), without.max() if without.size and without.max() > -np.inf else 0.0])
+        norms = np.concatenate([group.norms for group in self.groups])
+        return Pool(
+            points=as_compiled(self.points),
+            norms=norms,
+            norm_limit=float(norms.max()),
+            starts=np.array([group.columns.start for group in self.groups] + [self.shape[0]]),
+            log_weights=self.log_weights - shifts[:, None],
+            shifts=shifts,
+            spread=float(finite.max() - finite.min()),
+            heaviest=heaviest,
+            log_rest=log_of_rest(self.log_weights),
+            radial=Radial(
+                exponential=self.kernel.family == "exponential",
+                q=self.kernel.q,
+                rate=self.scale / self.kernel.sigma,
+                a=float(getattr(self.kernel, "a", 0.0)),
+            ),
+            per_scale=1.0 / self.scale,
+            noise=rounding(self.dtype, self.shape[1]),
+            tolerance=TOLERANCE[self.dtype],
+            patience=_PATIENCE[self.dtype],
+        )
+
+
+def choose_dtype(wanted: np.dtype[Any], points: Points, sigma: float) -> np.dtype[Any]:
+    """``wanted``, or float64 where the centers spread over so many bandwidths that float32 resolves nothing."""
+    too_wide = wanted == np.float32 and _span(points) > _MAX_BANDWIDTHS32 * sigma
+    return np.dtype(np.float64) if too_wide else wanted
+
+
+def prepare(
+    points: Points,
+    log_weights: NDArray[np.float64],
+    kernel: KernelNumbers,
+    *,
+    dtype: np.dtype[Any],
+    scale: float | None = None,
+) -> Centers:
+    """Prepare centers (m, d) for products in ``dtype``; the scale is a power of two near spread and bandwidth."""
+    origin = _weighted_mean(points, log_weights)
+    if scale is None:
+        scale = power_of_two(max(_radius(points, origin), kernel.sigma))
+    order, parts = _arrange(points, origin, kernel.sigma, dtype)
+    if order is not None:
+        points, log_weights = points[order], log_weights[order]
+    groups = tuple(_localize(points, part, origin, scale, dtype, len(parts) > 1) for part in parts)
+    return Centers(points, log_weights, kernel, dtype, scale, groups, order)
+
+
+def _arrange(
+    points: Points, origin: NDArray[np.float64], sigma: float, dtype: np.dtype[Any]
+) -> tuple[NDArray[np.intp] | None, list[slice]]:
+    """Order and column ranges of the centers' groups: one, unless they lie too far apart for one origin."""
+    m, d = points.shape
+    if sparse.issparse(points):
+        return None, [slice(0, m)]
+    # Norms up to this many bandwidths leave an error in log k that cannot be seen.
+    radius = sigma * math.sqrt(TOLERANCE[dtype] / rounding(dtype, d))
+    parts = group_far_apart(points, origin, radius)
+    if len(parts) == 1:
+        return None, [slice(0, m)]
+    stops = np.cumsum([part.size for part in parts]).tolist()
+    return np.concatenate(parts), [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _localize(
+    points: Points, columns: slice, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any], apart: bool
+) -> Group:
+    members = points[columns]
+    if apart:
+        origin = members.mean(axis=0, dtype=np.float64)
+    local = localize(members, origin, scale, dtype)
+    return Group(columns, origin, local, squared_norms(local))
+
+
+def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> Points:
+    """Scaled coordinates (x - origin) / scale; the subtraction is done in float64."""
+    if sparse.issparse(points):
+        return sparse.csr_array(points / scale).astype(dtype)
+    return np.ascontiguousarray((points - origin) * (1.0 / scale), dtype=dtype)
+
+
+def squared_norms(points: Points) -> NDArray[np.float64]:
+    """Squared norms of rows, accumulated in float64."""
+    if sparse.issparse(points):
+        wide = points.astype(np.float64)
+        return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", points, points, dtype=np.float64)
+
+
+def as_compiled(points: Points) -> Any:
+    """Dense array as it is, CSR as the tuple of its arrays; read-only, so that one compiled version serves all."""
+    if sparse.issparse(points):
+        return tuple(_read_only(part) for part in (points.data, points.indices, points.indptr))
+    return _read_only(points)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def log_of_rest(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(1 - α_j) without cancellation, also when one center holds nearly all the weight."""
+    weights = np.exp(log_weights)
+    with np.errstate(divide="ignore"):
+        rest = np.log1p(-np.minimum(weights, 1.0))
+    heaviest = int(np.argmax(log_weights))
+    others = np.delete(log_weights, heaviest)
+    if weights[heaviest] > 0.5 and others.size:
+        rest[heaviest] = np.logaddexp.reduce(others)
+    return rest
+
+
+def power_of_two(size: float) -> float:
+    """Power of two at or below ``size``: scaling by it rounds nothing."""
+    return math.ldexp(1.0, math.frexp(size)[1] - 1) if size > 0.0 else 1.0
+
+
+def _weighted_mean(points: Points, log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    if sparse.issparse(points):
+        return np.zeros(points.shape[1])  # moving sparse points would fill them
+    # Each half is representable even where a sum of points is not.
+    return np.asarray(np.exp(log_weights) @ points, dtype=np.float64)
+
+
+def _span(points: Points) -> float:
+    """Largest difference of two centers in one variable (or from 0, for sparse ones)."""
+    if sparse.issparse(points):
+        return _radius(points, np.zeros(0))
+    return float(np.max(points.max(axis=0) - points.min(axis=0)))
+
+
+def _radius(points: Points, origin: NDArray[np.float64]) -> float:
+    """Largest coordinate of a center, seen from the origin."""
+    if sparse.issparse(points):
+        return float(abs(points).max()) if points.nnz else 0.0
+    return float(max(np.max(points.max(axis=0) - origin), np.max(origin - points.min(axis=0))))

@@ -1,0 +1,235 @@
+"""Passes over rows: scores, assignments, relevance and expected values, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.compute import blocks, pooling
+from whyodd.compute.centers import Centers, as_compiled, localize, power_of_two, prepare, rounding, squared_norms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.centers import Group, Points
+
+    Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Work:
+    """How to do the work: threads, memory for blocks, and whom to tell of progress."""
+
+    n_jobs: int | None = None
+    memory_mb: float = 256.0
+    progress: Callable[[int], None] | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Per row: outlierness o, log g, and the part of o that belongs to no variable."""
+
+    outlierness: NDArray[np.float64]
+    log_inlierness: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n: int) -> Scores:
+        """Room for ``n`` rows."""
+        return cls(np.empty(n), np.empty(n), np.empty(n))
+
+    def at(self, rows: slice) -> pooling.Pooled:
+        """Views of some rows, to be filled by compiled code."""
+        return pooling.Pooled(self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows])
+
+    def put(self, index: NDArray[np.intp], other: Scores) -> None:
+        """Write the scores of ``other`` at the rows ``index``."""
+        self.outlierness[index] = other.outlierness
+        self.log_inlierness[index] = other.log_inlierness
+        self.unexplained[index] = other.unexplained
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of X as the passes need them: raw, local to each group of centers, and multiplied by Uᵀ."""
+
+    where: slice
+    rows: pooling.Rows
+    local: list[Points]
+    products: Floats
+    far: NDArray[np.intp]
+
+
+def decompose(
+    X: Points, own: NDArray[np.intp], centers: Centers, work: Work
+) -> tuple[Floats, Scores]:
+    """Input relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j and the scores of each row."""
+    n, d = X.shape
+    relevance = np.empty((n, d), dtype=X.dtype)
+    scores = Scores.empty(n)
+
+    def explain(block: Block, centers: Centers) -> bool:
+        pooled = scores.at(block.where)
+        size = (block.products.shape[0], d)
+        W, direct, contracted, bound = block.products, np.zeros(size), np.zeros(size), np.zeros(size)
+        if not pooling.pool_block(W, block.rows, centers.pool, pooled, True, direct):
+            return False
+        for x, group in zip(block.local, centers.groups, strict=True):
+            start, stop = group.columns.start, group.columns.stop
+            products = _dense(W[:, group.columns] @ group.stacked)
+            pooling.add_contraction(W, start, stop, _dense(x), products, contracted, bound)
+        noise = rounding(centers.dtype, centers.shape[0])
+        out = relevance[block.where]
+        pooling.finish_block(W, block.rows, centers.pool, pooled, direct, contracted, bound, noise, out)
+        return True
+
+    # Beside the products: two rows of d for the contraction in the block's dtype, three in float64.
+    far = _sweep(X, own, centers, work, explain, floats_per_row=8 * d)
+    for index, rescaled in _beyond_reach(X, far, centers):
+        relevance[index], inner = decompose(X[index], own[index], rescaled, _quiet(work))
+        scores.put(index, inner)
+    return relevance, scores
+
+
+def assign(
+    X: Points,
+    own: NDArray[np.intp],
+    centers: Centers,
+    work: Work,
+    consume: Callable[[Any, Floats], None] | None = None,
+) -> Scores:
+    """Scores of each row; ``consume(rows, p)`` is handed the soft assignments p (rows, m) block by block."""
+    scores = Scores.empty(X.shape[0])
+
+    def score(block: Block, centers: Centers) -> bool:
+        p, nothing = block.products, np.empty((0, 0))
+        done = pooling.pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
+        if done and consume is not None:
+            consume(block.where, centers.in_given_order(p))
+        return bool(done)
+
+    far = _sweep(X, own, centers, work, score, floats_per_row=centers.shape[0])
+    for index, rescaled in _beyond_reach(X, far, centers):
+        inner = assign(X[index], own[index], rescaled, _quiet(work), _at_rows(consume, index))
+        scores.put(index, inner)
+    return scores
+
+
+def _sweep(
+    X: Points,
+    own: NDArray[np.intp],
+    centers: Centers,
+    work: Work,
+    step: Callable[[Block, Centers], bool],
+    *,
+    floats_per_row: int,
+) -> NDArray[np.intp]:
+    """Apply ``step`` to every block of rows; returns the rows too far away to be treated at this scale.
+
+    Where ``step`` gives up on a block in float32, it and what follows in its thread is done in float64.
+    """
+    n, m = X.shape[0], centers.shape[0]
+    threads = blocks.count_threads(work.n_jobs)
+    # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
+    size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, work.memory_mb)
+    far: list[NDArray[np.intp]] = []
+
+    def through(shared: blocks.Blocks) -> None:
+        current, products = centers, np.empty((size, m), dtype=centers.dtype)
+        for where in shared:
+            block = _multiply(X[where], own[where], current, products, where)
+            if not step(block, current):
+                current, products = centers.widened, np.empty((size, m))
+                block = _multiply(X[where], own[where], current, products, where)
+                step(block, current)
+            if block.far.size:
+                far.append(block.far)
+
+    blocks.run(blocks.Blocks(n, size, work.progress), threads, through)
+    return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
+
+
+def _multiply(
+    raw: Points, own: NDArray[np.intp], centers: Centers, scratch: Floats, where: slice
+) -> Block:
+    raw = _like_centers(raw, centers)
+    products = scratch[: raw.shape[0]]
+    local, norms = [], np.empty((raw.shape[0], len(centers.groups)))
+    far = np.zeros(raw.shape[0], dtype=bool)
+    for g, group in enumerate(centers.groups):
+        x = localize(raw, group.origin, centers.scale, centers.dtype)
+        far |= _exceeds(x, centers.reach)
+        if far.any():
+            x = _without(x, far)
+        norms[:, g] = squared_norms(x)
+        _product_into(x, group, products)
+        local.append(x)
+    rows = pooling.Rows(as_compiled(raw), norms, centers.own_in_order(own))
+    return Block(where, rows, local, products, where.start + np.flatnonzero(far))
+
+
+def _product_into(x: Points, group: Group, products: Floats) -> None:
+    if sparse.issparse(x):
+        products[:] = (x @ group.transposed).toarray()
+    elif group.centers.shape[0] == products.shape[1]:
+        np.matmul(x, group.transposed, out=products)
+    else:
+        products[:, group.columns] = x @ group.transposed
+
+
+def _like_centers(raw: Points, centers: Centers) -> Points:
+    """Rows in float64 and in the form of the centers: CSR against CSR, dense against dense."""
+    raw = raw.astype(np.float64, copy=False)
+    if centers.is_sparse:
+        return raw if sparse.issparse(raw) else sparse.csr_array(raw)
+    return _dense(raw)
+
+
+def _dense(points: Any) -> Floats:
+    return np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points)
+
+
+def _exceeds(x: Points, reach: float) -> NDArray[np.bool_]:
+    """Rows with a coordinate beyond ``reach`` (or not finite: it overflowed on the way)."""
+    sizes = abs(x).max(axis=1)
+    sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else sizes
+    return np.asarray(~(sizes <= reach))
+
+
+def _without(x: Points, rows: NDArray[np.bool_]) -> Points:
+    """The same with some rows set to zero: they are treated later, at a scale of their own."""
+    if sparse.issparse(x):
+        return sparse.csr_array(sparse.diags_array((~rows).astype(x.dtype)) @ x)
+    return np.where(rows[:, None], 0, x).astype(x.dtype)
+
+
+def _beyond_reach(
+    X: Points, far: NDArray[np.intp], centers: Centers
+) -> list[tuple[NDArray[np.intp], Centers]]:
+    """Far rows in bunches of like size, each with centers prepared in float64 at that scale."""
+    if not far.size:
+        return []
+    sizes = abs(_like_centers(X[far], centers)).max(axis=1)
+    sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else np.asarray(sizes)
+    # Squares of numbers within 2^±256 of the scale neither over- nor underflow.
+    bunches = np.frexp(sizes.astype(np.float64))[1] // 256
+    found = []
+    for bunch in np.unique(bunches):
+        scale = power_of_two(float(sizes[bunches == bunch].max()))
+        found.append((far[bunches == bunch], centers.rescaled(scale)))
+    return found
+
+
+def _at_rows(
+    consume: Callable[[Any, Floats], None] | None, index: NDArray[np.intp]
+) -> Callable[[Any, Floats], None] | None:
+    return None if consume is None else lambda rows, p: consume(index[rows], p)
+
+
+def _quiet(work: Work) -> Work:
+    return replace(work, progress=None)

@@ -1,0 +1,102 @@
+"""The columns of X: those the model was fitted on, in its order, under their names."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.frames import as_frame
+from whyodd.inputs import as_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.inputs import Matrix, Values
+
+_DOMINATING_RATIO = 1e3
+_NAMES_IN_A_MESSAGE = 10
+
+
+def read_columns(
+    X: object, n_features: int, fitted_names: Sequence[str] | None
+) -> tuple[Matrix, tuple[str, ...]]:
+    """Read the values of ``X`` in the order of the fit, and the names of their columns.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or data frame of shape (n, d)
+    n_features : int
+        Number of columns the model was fitted on.
+    fitted_names : sequence of str or None
+        The model's ``feature_names_in_``, if it has them: columns of a frame are matched by name.
+    """
+    frame = as_frame(X)
+    if frame is not None and fitted_names is not None:
+        _check_names(frame.columns, fitted_names)
+        X = frame.select(list(fitted_names)).to_native()
+    matrix = as_matrix(X)
+    if matrix.values.shape[1] != n_features:
+        raise ValueError(_wrong_number(matrix.values.shape[1], n_features, fitted_names))
+    names = matrix.names or fitted_names or [f"x{i}" for i in range(n_features)]
+    return matrix, tuple(map(str, names))
+
+
+def warn_of_dominating_column(centers: Values, names: Sequence[str]) -> None:
+    """Warn when one column varies so much more than another that it alone decides the distances."""
+    variance = _variances(centers)
+    varying = np.flatnonzero(variance > 0)
+    if varying.size < 2:
+        return
+    largest, smallest = varying[np.argmax(variance[varying])], varying[np.argmin(variance[varying])]
+    ratio = variance[largest] / variance[smallest]
+    if ratio > _DOMINATING_RATIO:
+        warnings.warn(
+            f"The variance of {names[largest]!r} is {ratio:.0e} times that of {names[smallest]!r}: "
+            "it will dominate the distances and the explanation. "
+            "Scale the columns before fitting, e.g. with StandardScaler.",
+            UserWarning,
+            stacklevel=3,  # the line that called explain()
+        )
+
+
+def _check_names(given: Sequence[str], fitted: Sequence[str]) -> None:
+    missing = [name for name in fitted if name not in set(given)]
+    extra = [name for name in given if name not in set(fitted)]
+    if not missing and not extra:
+        return
+    kinds = {"missing": missing, "unknown": extra}
+    found = [f"{kind} {_listed(names)}" for kind, names in kinds.items() if names]
+    raise ValueError(
+        f"X has {len(given)} columns, the model was fitted on {len(fitted)}: {'; '.join(found)}. "
+        "Pass the columns used in fit."
+    )
+
+
+def _wrong_number(given: int, fitted: int, fitted_names: Sequence[str] | None) -> str:
+    names = "" if fitted_names is None else f": {_listed(fitted_names)}"
+    return f"X has {given} columns, the model was fitted on {fitted}. Pass the columns used in fit{names}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [repr(str(name)) for name in names]
+    shown = ", ".join(quoted[:_NAMES_IN_A_MESSAGE])
+    more = len(quoted) - _NAMES_IN_A_MESSAGE
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _variances(centers: Values) -> NDArray[np.float64]:
+    """(d,) variances over the centers, exactly 0 for columns that are constant to within rounding."""
+    rounding = 64 * np.finfo(np.float64).eps
+    if sparse.issparse(centers):
+        square = np.asarray(centers.multiply(centers).mean(axis=0)).ravel()
+        variance = square - np.asarray(centers.mean(axis=0)).ravel() ** 2
+        floor = rounding * square
+    else:
+        variance = centers.var(axis=0)
+        floor = np.square(rounding * np.abs(centers).max(axis=0))
+    return np.where(variance > floor, variance, 0.0)

@@ -1,0 +1,88 @@
+"""Which rows of X are centers themselves, and would explain themselves away."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import cycle
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from numpy.typing import NDArray
+
+    from whyodd.inputs import Values
+    from whyodd.network import DistanceNetwork
+
+    ExcludeSelf = Literal["auto"] | bool
+    Own = NDArray[np.intp]
+
+
+def own_centers(network: DistanceNetwork, X: Values, exclude_self: ExcludeSelf) -> Own | None:
+    """(n,) index of the center to leave out per row of ``X``, -1 for none; None to leave out none at all.
+
+    Parameters
+    ----------
+    network : DistanceNetwork
+    X : ndarray or CSR matrix of shape (n, d)
+        In the precision in which it was given.
+    exclude_self : "auto" or bool
+        "auto": only if ``X`` demonstrably holds the training rows; True: also by equal values, or an error;
+        False: never.
+    """
+    if exclude_self not in ("auto", True, False):
+        raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
+    if not exclude_self:
+        return None
+    own = _by_training_row(network, X)
+    if own is None and exclude_self != "auto":
+        own = _by_equal_values(network, X)
+    return own
+
+
+def _by_training_row(network: DistanceNetwork, X: Values) -> Own | None:
+    rows = network.rows
+    if rows is None or X.shape[0] != network.n_rows or not _equal(X[rows], network.centers):
+        return None
+    own = np.full(X.shape[0], -1, dtype=np.intp)
+    own[rows] = np.arange(len(rows))
+    return own
+
+
+def _by_equal_values(network: DistanceNetwork, X: Values) -> Own:
+    centers: dict[Hashable, list[int]] = defaultdict(list)
+    for index, key in enumerate(_row_keys(network.centers)):
+        centers[key].append(index)
+    # Equal rows take equal centers in turn: each leaves out one.
+    turns = {key: cycle(indices) for key, indices in centers.items()}
+    own = np.array([next(turns[key]) if key in turns else -1 for key in _row_keys(X)], dtype=np.intp)
+    if np.all(own < 0):
+        raise ValueError(
+            "exclude_self=True, but no row of X equals a center of the model. "
+            "Pass the rows it was trained on, or exclude_self=False for new rows."
+        )
+    return own
+
+
+def _equal(first: Values, second: Values) -> bool:
+    if sparse.issparse(first) or sparse.issparse(second):
+        return all(a == b for a, b in zip(_row_keys(first), _row_keys(second), strict=True))
+    return bool(np.array_equal(first, second))
+
+
+def _row_keys(X: Values) -> Iterator[Hashable]:
+    """For each row its nonzero float64 values and where they are, as bytes: equal keys mean equal rows."""
+    if sparse.issparse(X):
+        canonical = X.astype(np.float64, copy=True)
+        canonical.sum_duplicates()
+        canonical.eliminate_zeros()
+        for start, stop in zip(canonical.indptr[:-1], canonical.indptr[1:], strict=True):
+            columns = canonical.indices[start:stop].astype(np.int64)
+            yield columns.tobytes(), canonical.data[start:stop].tobytes()
+        return
+    for row in X:
+        columns = np.flatnonzero(row)
+        yield columns.astype(np.int64).tobytes(), row[columns].astype(np.float64).tobytes()

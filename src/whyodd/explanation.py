@@ -1,0 +1,312 @@
+"""The frozen result: which variables make each row odd, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.frames import build_frame
+from whyodd.notebook import html_view
+from whyodd.words import OddRow, Reason, number, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import narwhals as nw
+    from numpy.typing import NDArray
+
+    from whyodd.inputs import Values
+    from whyodd.network import DistanceNetwork
+
+    Floats = NDArray[np.floating]
+
+_UNEXPLAINED = "(unexplained)"
+_ROWS_SHOWN = 5
+_REASONS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """A normal point that makes a row normal (or less odd).
+
+    Attributes
+    ----------
+    row : int or None
+        Training row the center came from, if the model knows it.
+    center : int
+        Index of the center in the network.
+    assignment : float
+        p_j, the row's soft assignment to this center; all centers together have 1.
+    similarity : float
+        α_j k(d_j), the center's part of the inlierness.
+    """
+
+    row: int | None
+    center: int
+    assignment: float
+    similarity: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Outlierness of n rows, decomposed onto d variables: Σ_i R_i + unexplained = o.
+
+    Made by :func:`whyodd.explain`; the arrays are read-only. ``e[i]`` takes a row, a slice, a mask or an
+    array of positions and gives an ``Explanation`` again.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n, d)
+        R_i ≥ 0, each variable's part of the outlierness.
+    outlierness : ndarray of shape (n,)
+        o(x) ≥ 0, high for anomalies.
+    unexplained : ndarray of shape (n,)
+        Part of o that belongs to no single variable.
+    inlierness : ndarray of shape (n,)
+        g(x), high for normal rows.
+    feature_names : tuple of str
+        The d variables.
+    data : ndarray or CSR matrix of shape (n, d)
+        The values that were explained.
+    rows : ndarray of shape (n,)
+        Position of each row in the X that was given.
+    excluded : ndarray of shape (n,)
+        The row's own center, which was left out, or -1.
+    network : DistanceNetwork
+        What was explained.
+    frame_kind : narwhals.Implementation or None
+        The kind of data frame that was given, and that :meth:`to_frame` gives back.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> network = whyodd.DistanceNetwork(np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> e = whyodd.explain(network, np.array([[0.5, 0.1], [0.5, 4.0]]))
+    >>> len(e), e.top(1).rows
+    (2, array([1]))
+    >>> e.why(1, k=1)
+    'x1 is too high (4, expected about 0): 98 % of the outlierness; 0 % belongs to no single variable'
+    """
+
+    relevance: Floats
+    outlierness: Floats
+    unexplained: Floats
+    inlierness: Floats
+    feature_names: tuple[str, ...]
+    data: Values
+    rows: NDArray[np.intp]
+    excluded: NDArray[np.intp]
+    network: DistanceNetwork
+    frame_kind: nw.Implementation | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("relevance", "outlierness", "unexplained", "inlierness", "data", "rows", "excluded"):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, _read_only(value))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """(n, d) Σ_j p_j u_j: what a normal row like this one looks like."""
+        return _read_only(self.network.expected(self.data, own=self._own))
+
+    @cached_property
+    def direction(self) -> NDArray[np.int8]:
+        """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding."""
+        values = _dense(self.data)
+        size = np.maximum(np.abs(values), np.abs(self.expected))
+        gap = values - self.expected
+        # A sum over centers rounds by a few units in the last place of its largest term.
+        equal = np.abs(gap) <= 64 * np.finfo(gap.dtype).eps * size
+        return _read_only(np.where(equal, 0, np.sign(gap)).astype(np.int8))
+
+    def __len__(self) -> int:
+        return len(self.outlierness)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> Explanation:
+        picked = np.atleast_1d(np.arange(len(self))[index])
+        part = replace(
+            self,
+            relevance=self.relevance[picked],
+            outlierness=self.outlierness[picked],
+            unexplained=self.unexplained[picked],
+            inlierness=self.inlierness[picked],
+            data=self.data[picked],
+            rows=self.rows[picked],
+            excluded=self.excluded[picked],
+        )
+        # What is already computed is handed on; the rest is computed for the picked rows only.
+        for name in vars(self).keys() & {"expected", "direction"}:
+            part.__dict__[name] = _read_only(vars(self)[name][picked])
+        return part
+
+    def top(self, k: int) -> Explanation:
+        """Explanation of the ``k`` oddest rows, the oddest first."""
+        if k < 1:
+            raise ValueError(f"top(k={k}): expected a number of rows of at least 1.")
+        return self[np.argsort(-self.outlierness, kind="stable")[:k]]
+
+    def reasons(self, i: int, k: int | None = None) -> list[Reason]:
+        """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
+        one = self[i]
+        value, share = _dense(one.data)[0], _share(one.relevance, one.outlierness)[0]
+        order = np.argsort(-one.relevance[0], kind="stable")[:k]
+        return [
+            Reason(
+                feature=self.feature_names[c],
+                value=float(value[c]),
+                expected=float(one.expected[0, c]),
+                direction=int(one.direction[0, c]),
+                relevance=float(one.relevance[0, c]),
+                share=float(share[c]),
+            )
+            for c in order
+        ]
+
+    def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
+        """Why row ``i`` is odd, in one sentence with its ``k`` main reasons."""
+        return sentence(self._odd_row(i, k))
+
+    def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
+        """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
+        count = min(k, self.network.n_centers)
+        nearest = self.network.nearest(self.data, count, own=self._own)
+        return [
+            [self._neighbor(*entry) for entry in zip(*row, strict=True) if entry[0] != own]
+            for *row, own in zip(*nearest, self.excluded, strict=True)
+        ]
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - a frame of the kind that came in
+        """Tidy data frame, a line per row and variable, of the kind that was explained (else pandas).
+
+        Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
+        also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness.
+        """
+        n, d = self.relevance.shape
+        blank = np.full(n, np.nan)
+        parts = np.column_stack([self.relevance, self.unexplained])
+        columns = {
+            "row": np.repeat(self.rows, d + 1),
+            "feature": [*self.feature_names, _UNEXPLAINED] * n,
+            "value": np.column_stack([_dense(self.data), blank]).ravel(),
+            "expected": np.column_stack([self.expected, blank]).ravel(),
+            "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
+            "relevance": parts.ravel(),
+            "share": _share(parts, self.outlierness).ravel(),
+            "outlierness": np.repeat(self.outlierness, d + 1),
+        }
+        return build_frame(columns, self.frame_kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary of numbers, strings and lists, ready for JSON."""
+        values = _dense(self.data)
+        return {
+            "feature_names": list(self.feature_names),
+            "self_excluded": self._n_excluded,
+            "rows": [
+                {
+                    "row": int(self.rows[i]),
+                    "outlierness": float(self.outlierness[i]),
+                    "inlierness": float(self.inlierness[i]),
+                    "unexplained": float(self.unexplained[i]),
+                    "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
+                    "relevance": self.relevance[i].tolist(),
+                    "value": values[i].tolist(),
+                    "expected": self.expected[i].tolist(),
+                    "direction": self.direction[i].tolist(),
+                }
+                for i in range(len(self))
+            ],
+        }
+
+    def to_shap(self) -> Any:  # noqa: ANN401 - shap is optional
+        """``shap.Explanation`` with base values = unexplained, so that base + Σ values = outlierness.
+
+        ``shap.plots.waterfall(e.to_shap()[0])`` draws row 0.
+        """
+        try:
+            import shap
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("to_shap() needs shap. Run: pip install 'whyodd[shap]'") from error
+        return shap.Explanation(
+            values=np.array(self.relevance),
+            base_values=np.array(self.unexplained),
+            data=_dense(self.data),
+            feature_names=list(self.feature_names),
+        )
+
+    def __repr__(self) -> str:
+        if len(self) == 0:
+            return f"<{self._title()}>"
+        oddest = self.top(1)
+        lines = [self._title(), f"oddest is row {oddest.rows[0]}: {oddest.why()}", *self._notes()]
+        return "<" + "\n ".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        shown = self.top(_ROWS_SHOWN)
+        rows = [shown._odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
+        return html_view(self._title(), self._notes(), rows)
+
+    @property
+    def _n_excluded(self) -> int:
+        return int(np.count_nonzero(self.excluded >= 0))
+
+    @property
+    def _own(self) -> NDArray[np.intp] | None:
+        return self.excluded if self._n_excluded else None
+
+    def _odd_row(self, i: int, k: int) -> OddRow:
+        one = self[i]
+        return OddRow(
+            row=int(one.rows[0]),
+            outlierness=float(one.outlierness[0]),
+            unexplained_share=float(_share(one.unexplained[:, None], one.outlierness)[0, 0]),
+            reasons=tuple(one.reasons(0, k)),
+        )
+
+    def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
+        rows = self.network.rows
+        row = None if rows is None else int(rows[center])
+        return Neighbor(row, int(center), float(assignment), float(similarity))
+
+    def _title(self) -> str:
+        n, d = self.relevance.shape
+        title = f"Explanation of {_count(n, 'row')}, {_count(d, 'variable')}"
+        if n == 0:
+            return title
+        low, high = number(float(self.outlierness.min())), number(float(self.outlierness.max()))
+        return f"{title}; outlierness {low}" if low == high else f"{title}; outlierness {low} to {high}"
+
+    def _notes(self) -> list[str]:
+        n = self._n_excluded
+        if n == 0:
+            return []
+        return [f"self-excluded: {_count(n, 'row')} of the training data, each without its own center"]
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """View that cannot be written to; the array behind it, which may be the user's, stays as it is."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _dense(data: Values) -> Floats:
+    return np.asarray(data.toarray() if sparse.issparse(data) else data)
+
+
+def _share(parts: Floats, outlierness: Floats) -> Floats:
+    """Parts over the outlierness of their row; 0 where nothing is odd."""
+    whole = outlierness[:, None]
+    return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

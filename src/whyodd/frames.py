@@ -1,0 +1,47 @@
+"""Data frames in and out, of whichever kind people use, through narwhals."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals.stable.v1 as nw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    FramePackage = Literal["pandas", "polars", "pyarrow"]
+
+_FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
+
+
+def as_frame(X: object) -> nw.DataFrame[Any] | None:
+    """``X`` as a narwhals frame if it is a pandas, Polars or Arrow frame, else None."""
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def build_frame(columns: Mapping[str, Any], kind: Any) -> Any:  # noqa: ANN401 - any frame
+    """Native data frame of the columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to array or list
+        NaN becomes null where the frame knows null.
+    kind : narwhals.Implementation or None
+        The kind of frame; the first that is installed if None. If there is none the error names the extra.
+    """
+    frame = nw.from_dict(columns, backend=_installed_kind() if kind is None else kind)
+    floats = [nw.col(name) for name, dtype in frame.schema.items() if dtype.is_float()]
+    return frame.with_columns(nw.when(~column.is_nan()).then(column) for column in floats).to_native()
+
+
+def _installed_kind() -> FramePackage:
+    for package in _FRAME_PACKAGES:
+        with suppress(ImportError):
+            import_module(package)
+            return package
+    raise ModuleNotFoundError(
+        "to_frame() needs pandas, Polars or PyArrow: none is installed. Run: pip install 'whyodd[pandas]'"
+    )

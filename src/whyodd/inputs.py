@@ -1,0 +1,142 @@
+"""What people pass as data, turned into a matrix of floats with the names of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    Values = NDArray[np.floating] | sparse.csr_array
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Finite numbers (n, d), dense or CSR, float32 or float64, and the columns' names if they have any."""
+
+    values: Values
+    names: tuple[str, ...] | None = None
+
+
+def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Matrix:
+    """Matrix of an array, a nested list, a CSR matrix or a pandas, Polars or Arrow data frame.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n, d)
+        Numbers, all finite; n and d at least 1.
+    dtype : float32, float64 or None
+        What to compute in; None keeps float32 and takes float64 for everything else.
+    what : str
+        What to call ``X`` in messages.
+
+    Returns
+    -------
+    Matrix
+        Values that share memory with ``X`` where possible.
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        names = tuple(str(name) for name in frame.columns)
+        values: Any = _frame_values(frame, what)
+    else:
+        names, values = None, _array_values(X, what)
+    _check_shape(values, what)
+    values = values.astype(_float_type(values.dtype, dtype), copy=False)
+    _check_finite(values, names, what)
+    return Matrix(values, names)
+
+
+def _frame_values(frame: nw.DataFrame[Any], what: str) -> NDArray[Any]:
+    wrong = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
+    if wrong:
+        kinds = ", ".join(f"'{name}' ({frame.schema[name]})" for name in wrong[:5])
+        raise ValueError(
+            f"{what} must hold numbers, but these columns do not: {kinds}. Drop or encode them as numbers first."
+        )
+    return np.asarray(frame.to_numpy())
+
+
+def _array_values(X: Any, what: str) -> Any:
+    if sparse.issparse(X):
+        values = sparse.csr_array(X)
+        if not (values.has_canonical_format and values.has_sorted_indices):
+            values = values.copy()
+            values.sum_duplicates()
+        return values
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{what} must be a table with rows of equal length: {error}.") from error
+    if values.dtype.kind not in "fiub":
+        values = _numbers_from_objects(values, what)
+    return values
+
+
+def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64]:
+    expected = f"{what} must hold numbers"
+    if values.dtype.kind == "c":
+        raise ValueError(f"{expected}, but complex ones came. Pass real and imaginary parts as two columns.")
+    if values.dtype.kind in "OV" and not any(isinstance(value, str) for value in values.flat):
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    example = next((value for value in values.flat if not isinstance(value, (int, float))), None)
+    raise ValueError(
+        f"{expected}, but {example!r} ({type(example).__name__}) came. Drop or encode such columns as numbers first."
+    )
+
+
+def _check_shape(values: Any, what: str) -> None:
+    if values.ndim != 2:
+        raise ValueError(
+            f"{what} must be a table of shape (rows, columns), but has {values.ndim} dimension(s). "
+            f"Pass a single row as {what}.reshape(1, -1)."
+        )
+    if 0 in values.shape:
+        n, d = values.shape
+        raise ValueError(
+            f"{what} must have at least one row and one column, but has {n} row(s) and {d} column(s)."
+        )
+
+
+def _float_type(came: np.dtype[Any], wanted: DTypeLike | None) -> np.dtype[Any]:
+    if wanted is None:
+        return came if came in FLOATS else np.dtype(np.float64)
+    if np.dtype(wanted) not in FLOATS:
+        raise ValueError(f"dtype={wanted!r}: expected 'float32', 'float64' or None.")
+    return np.dtype(wanted)
+
+
+def _check_finite(values: Values, names: tuple[str, ...] | None, what: str) -> None:
+    entries = values.data if sparse.issparse(values) else values
+    # One pass without a mask as large as the data: a sum is finite unless a term is not (or it overflowed).
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(entries)):
+            return
+    finite = np.isfinite(entries)
+    if finite.all():
+        return
+    row, column = _first_not_finite(values, finite)
+    kind = "NaN (a missing value)" if np.isnan(values[row, column]) else "infinity"
+    name = repr(names[column]) if names else str(column)
+    raise ValueError(
+        f"{what} must be finite, but row {row}, column {name} is {kind}; {int((~finite).sum())} entry(ies) in all. "
+        "Fill in or drop such rows first."
+    )
+
+
+def _first_not_finite(values: Values, finite: NDArray[np.bool_]) -> tuple[int, int]:
+    if sparse.issparse(values):
+        entry = int(np.argmin(finite))
+        return int(np.searchsorted(values.indptr, entry, side="right") - 1), int(values.indices[entry])
+    row, column = np.unravel_index(int(np.argmin(finite)), finite.shape)
+    return int(row), int(column)

@@ -1,0 +1,343 @@
+"""The waist of the hourglass: a one-class model as a small network of distances and soft min-pooling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.compute import passes
+from whyodd.compute.centers import choose_dtype, prepare
+from whyodd.inputs import as_matrix
+from whyodd.kernels import Exponential, Kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whyodd.compute.centers import Centers
+
+    Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Outlierness and what it is made of: Σ_i R_i + unexplained = o.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n, d)
+        Relevance R_i ≥ 0 of each input variable.
+    unexplained : ndarray of shape (n,)
+        Σ_j D_j⁺ ≥ 0, the part of the outlierness that belongs to no variable.
+    outlierness : ndarray of shape (n,)
+        Outlierness o ≥ 0.
+    log_inlierness : ndarray of shape (n,)
+        log g; the inlierness itself is its exponential and may underflow.
+    """
+
+    relevance: Floats
+    unexplained: NDArray[np.float64]
+    outlierness: NDArray[np.float64]
+    log_inlierness: NDArray[np.float64]
+
+
+class DistanceNetwork:
+    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o = -log g or m / g.
+
+    Layer 1 measures the distances of a point to the centers, layer 2 pools them softly. The output is
+    redistributed onto centers and from there onto input variables, conserving the sum (Kauffmann, Müller and
+    Montavon, sections "Explaining Inlierness" and "Explaining Outlierness").
+
+    Parameters
+    ----------
+    centers : array-like or CSR matrix of shape (m, d)
+        Centers u_j, finite.
+    weights : array-like of shape (m,), optional
+        Weights α_j ≥ 0 that sum to 1; equal weights by default.
+    kernel : Kernel, optional
+        ``whyodd.kernels.Exponential`` or ``Student``; a Gaussian of bandwidth 1 by default.
+    log_weights : array-like of shape (m,), optional
+        log α_j instead of ``weights``, for weights too small for a float. Normalised inside.
+    offset : float, default 0.0
+        Constant that gives back the score of the model the network was made of (each adapter says how).
+    rows : array-like of int of shape (m,), optional
+        Training row that each center is.
+    n_rows : int, optional
+        Number of rows the model was trained on.
+
+    Notes
+    -----
+    Every method takes these keywords. ``own``: array of int (n,), for each row of X the one center to leave
+    out (-1: none); the other weights are renormalised. ``n_jobs``: threads (None: all cores). ``memory_mb``:
+    bound on the memory for work, beyond input and output. ``progress``: called with the number of rows done.
+
+    Examples
+    --------
+    >>> import whyodd
+    >>> network = whyodd.DistanceNetwork([[0.0, 0.0], [1.0, 0.0]])
+    >>> network.outlierness([[0.5, 2.0]]).round(3)
+    array([2.125])
+    >>> network.input_relevance([[0.5, 2.0]]).round(3)
+    array([[0.125, 2.   ]])
+    """
+
+    centers: Floats | sparse.csr_array
+    weights: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+    kernel: Kernel
+    offset: float
+    rows: NDArray[np.intp] | None
+    n_rows: int | None
+    _prepared: dict[np.dtype[Any], Centers]
+
+    def __init__(
+        self,
+        centers: ArrayLike | sparse.csr_array,
+        weights: ArrayLike | None = None,
+        kernel: Kernel | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        offset: float = 0.0,
+        rows: ArrayLike | None = None,
+        n_rows: int | None = None,
+    ) -> None:
+        points = _read_only(as_matrix(centers, dtype=np.float64, what="centers").values)
+        logs = _read_only(_checked_log_weights(weights, log_weights, points.shape[0]))
+        fields = {
+            "centers": points,
+            "log_weights": logs,
+            "weights": _read_only(np.exp(logs)),
+            "kernel": _checked_kernel(kernel),
+            "offset": float(offset),
+            "rows": None if rows is None else _checked_rows(rows, points.shape[0]),
+            "n_rows": n_rows,
+            "_prepared": {},
+        }
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"A DistanceNetwork is frozen: cannot set {name!r}. Build a new one instead.")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled state is made anew on the other side.
+        keywords = {
+            "log_weights": self.log_weights,
+            "offset": self.offset,
+            "rows": self.rows,
+            "n_rows": self.n_rows,
+        }
+        return _rebuild, (self.centers, self.kernel, keywords)
+
+    def __repr__(self) -> str:
+        return f"DistanceNetwork({self.n_centers} centers, {self.n_features} variables, {self.kernel})"
+
+    @property
+    def n_centers(self) -> int:
+        """Number of centers m."""
+        return int(self.centers.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of input variables d."""
+        return int(self.centers.shape[1])
+
+    def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
+        """Outlierness o(x) (n,): -log g for exponential kernels, m / g for Student's."""
+        return self._assign(X, None, **keywords).outlierness
+
+    def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
+        """Inlierness i(x) = g(x) = Σ_j α_j k(‖x - u_j‖) (n,)."""
+        return np.exp(self._assign(X, None, **keywords).log_inlierness)
+
+    def assignment(self, X: Any, **keywords: Any) -> Floats:
+        """Soft assignment p_j = α_j k_j / g (n, m); each row sums to 1."""
+        return self._per_center(X, lambda scores: np.ones(scores.outlierness.size), **keywords)
+
+    def center_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_j = p_j o of each center for the outlierness (n, m)."""
+        return self._per_center(X, lambda scores: scores.outlierness, **keywords)
+
+    def inlier_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_j = α_j k_j of each center for the inlierness (n, m)."""
+        return self._per_center(X, lambda scores: np.exp(scores.log_inlierness), **keywords)
+
+    def input_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_i = Σ_j Δ_j (x_i - u_ji)² / d²_j of each input variable for the outlierness (n, d)."""
+        return self.decompose(X, **keywords).relevance
+
+    def decompose(self, X: Any, *, own: ArrayLike | None = None, **work: Any) -> Decomposition:
+        """Everything about the outlierness in one pass: o, R_i and what belongs to no variable."""
+        values, left_out = self._checked_input(X, own)
+        relevance, scores = passes.decompose(values, left_out, self._centers_for(values), passes.Work(**work))
+        _check_representable(scores.outlierness)
+        return Decomposition(relevance, scores.unexplained, scores.outlierness, scores.log_inlierness)
+
+    def expected(self, X: Any, **keywords: Any) -> Floats:
+        """Expected point Σ_j p_j u_j (n, d): what a normal point like this one looks like."""
+        values = as_matrix(X).values
+        mean = 0.0 if sparse.issparse(self.centers) else self.weights @ self.centers
+        # Around their mean the centers lose nothing when they are rounded to float32.
+        moved = (self.centers - mean if sparse.issparse(self.centers) is False else self.centers).astype(
+            values.dtype
+        )
+        out = np.empty(values.shape, dtype=values.dtype)
+
+        def average(rows: Any, p: Floats) -> None:
+            out[rows] = p @ moved + mean
+
+        self._assign(values, average, **keywords)
+        return out
+
+    def nearest(self, X: Any, k: int, **keywords: Any) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """The k centers with the largest assignment: index (n, k), p_j (n, k) and α_j k_j (n, k), descending."""
+        values = as_matrix(X).values
+        k = min(k, self.n_centers)
+        index = np.empty((values.shape[0], k), dtype=np.intp)
+        p_nearest = np.empty((values.shape[0], k), dtype=values.dtype)
+
+        def select(rows: Any, p: Floats) -> None:
+            index[rows] = _largest(p, k)
+            p_nearest[rows] = np.take_along_axis(p, index[rows], axis=1)
+
+        scores = self._assign(values, select, **keywords)
+        return index, p_nearest, p_nearest * np.exp(scores.log_inlierness)[:, None]
+
+    def _assign(
+        self,
+        X: Any,
+        consume: Callable[[Any, Floats], None] | None,
+        *,
+        own: ArrayLike | None = None,
+        **work: Any,
+    ) -> passes.Scores:
+        values, left_out = self._checked_input(X, own)
+        scores = passes.assign(values, left_out, self._centers_for(values), passes.Work(**work), consume)
+        _check_representable(scores.outlierness)
+        return scores
+
+    def _per_center(self, X: Any, factor: Callable[[passes.Scores], Floats], **keywords: Any) -> Floats:
+        values = as_matrix(X).values
+        out = np.empty((values.shape[0], self.n_centers), dtype=values.dtype)
+
+        def copy(rows: Any, p: Floats) -> None:
+            out[rows] = p
+
+        scores = self._assign(values, copy, **keywords)
+        out *= factor(scores)[:, None]
+        return out
+
+    def _centers_for(self, values: Floats) -> Centers:
+        """Centers ready for rows of this dtype, prepared once: rows often come one at a time."""
+        dtype = choose_dtype(values.dtype, self.centers, self.kernel.sigma)
+        if dtype not in self._prepared:
+            self._prepared[dtype] = prepare(self.centers, self.log_weights, self.kernel, dtype=dtype)
+        return self._prepared[dtype]
+
+    def _checked_input(self, X: Any, own: ArrayLike | None) -> tuple[Floats, NDArray[np.intp]]:
+        values = as_matrix(X).values
+        if values.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {values.shape[1]} column(s), the network has {self.n_features} variable(s). "
+                "Pass the same columns as in the centers, in the same order."
+            )
+        return values, self._checked_own(own, values.shape[0])
+
+    def _checked_own(self, own: ArrayLike | None, n: int) -> NDArray[np.intp]:
+        if own is None:
+            return np.full(n, -1, dtype=np.intp)
+        left_out = np.asarray(own)
+        if left_out.shape != (n,) or left_out.dtype.kind not in "iu":
+            raise ValueError(
+                f"own must hold one integer per row, ({n},), but has shape {left_out.shape} and type {left_out.dtype}."
+            )
+        if left_out.min() < -1 or left_out.max() >= self.n_centers:
+            raise ValueError(f"own must lie between -1 (none) and {self.n_centers - 1}, the last center.")
+        lone = np.isneginf(np.delete(self.log_weights, int(np.argmax(self.log_weights)))).all()
+        if lone and np.any(left_out == np.argmax(self.log_weights)):
+            raise ValueError(
+                "Leaving out the only center with a weight leaves nothing to compare with. "
+                "Use a model with more centers, or do not exclude the row itself (exclude_self=False)."
+            )
+        return left_out.astype(np.intp)
+
+
+def _rebuild(centers: Any, kernel: Kernel, keywords: dict[str, Any]) -> DistanceNetwork:
+    return DistanceNetwork(centers, None, kernel, **keywords)
+
+
+def _read_only(values: Any) -> Any:
+    """A copy that nobody can write to."""
+    values = values.copy()
+    for array in (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,):
+        array.flags.writeable = False
+    return values
+
+
+def _checked_log_weights(weights: ArrayLike | None, log_weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
+    if weights is not None and log_weights is not None:
+        raise ValueError("Both weights and log_weights came; pass one of them.")
+    if log_weights is not None:
+        logs = _checked_vector(log_weights, "log_weights", m)
+        if np.isnan(logs).any() or np.isposinf(logs).any() or np.isneginf(logs).all():
+            raise ValueError("log_weights must be numbers below infinity, and not all -infinity.")
+        return np.asarray(logs - np.logaddexp.reduce(logs))
+    if weights is None:
+        return np.full(m, -np.log(m))
+    alpha = _checked_vector(weights, "weights", m)
+    if not np.isfinite(alpha).all() or (alpha < 0.0).any():
+        raise ValueError(f"weights must be finite and not negative, but the smallest is {alpha.min()}.")
+    total = float(alpha.sum())
+    # Rounding of m terms, or of weights that were stored in float32.
+    if abs(total - 1.0) > 1e-6:
+        raise ValueError(f"weights must sum to 1, but sum to {total:.6g}. Divide them by their sum.")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(alpha) - np.log(total))
+
+
+def _checked_vector(values: ArrayLike, what: str, m: int) -> NDArray[np.float64]:
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numbers: {error}.") from error
+    if vector.shape != (m,):
+        raise ValueError(f"{what} must hold one number per center, ({m},), but has shape {vector.shape}.")
+    return vector
+
+
+def _checked_kernel(kernel: Kernel | None) -> Kernel:
+    if kernel is None:
+        return Exponential()
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"kernel must be a whyodd.kernels.Exponential or Student, but {type(kernel).__name__} came."
+        )
+    return kernel
+
+
+def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
+    index = np.asarray(rows)
+    if index.shape != (m,) or index.dtype.kind not in "iu":
+        raise ValueError(f"rows must hold one row number per center, ({m},), but has shape {index.shape}.")
+    return np.asarray(_read_only(index.astype(np.intp)))
+
+
+def _check_representable(outlierness: NDArray[np.float64]) -> None:
+    if not np.isfinite(outlierness).all():
+        row = int(np.argmin(np.isfinite(outlierness)))
+        raise OverflowError(
+            f"Row {row} of X is so far from every center that its outlierness exceeds the largest float. "
+            "Check the row's values, or use a larger bandwidth or a smaller q."
+        )
+
+
+def _largest(p: Floats, k: int) -> NDArray[np.intp]:
+    """Indices of the k largest entries of each row, in descending order (ties: lower index first)."""
+    chosen = np.sort(np.argpartition(-p, k - 1, axis=1)[:, :k], axis=1)
+    order = np.argsort(-np.take_along_axis(p, chosen, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
