@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import narwhals as nw
     from numpy.typing import NDArray
 
-    from whyodd.inputs import Values
+    from whyodd.compute.points import Points
     from whyodd.network import DistanceNetwork
 
     Floats = NDArray[np.floating]
@@ -97,7 +97,7 @@ class Explanation:
     unexplained: Floats
     inlierness: Floats
     feature_names: tuple[str, ...]
-    data: Values
+    data: Points
     rows: NDArray[np.intp]
     excluded: NDArray[np.intp]
     network: DistanceNetwork
@@ -183,7 +183,7 @@ class Explanation:
             for *row, own in zip(*nearest, self.excluded, strict=True)
         ]
 
-    def to_frame(self) -> Any:  # noqa: ANN401 - a frame of the kind that came in
+    def to_frame(self) -> Any:
         """Tidy data frame, a line per row and variable, of the kind that was explained (else pandas).
 
         Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
@@ -226,7 +226,7 @@ class Explanation:
             ],
         }
 
-    def to_shap(self) -> Any:  # noqa: ANN401 - shap is optional
+    def to_shap(self) -> Any:
         """``shap.Explanation`` with base values = unexplained, so that base + Σ values = outlierness.
 
         ``shap.plots.waterfall(e.to_shap()[0])`` draws row 0.
@@ -298,7 +298,7 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _dense(data: Values) -> Floats:
+def _dense(data: Points) -> Floats:
     return np.asarray(data.toarray() if sparse.issparse(data) else data)
 
 

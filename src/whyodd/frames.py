@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,11 +19,25 @@ _FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
 
 def as_frame(X: object) -> nw.DataFrame[Any] | None:
     """``X`` as a narwhals frame if it is a pandas, Polars or Arrow frame, else None."""
-    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    _check_unique(getattr(X, "columns", ()))
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError("X is a lazy frame, expected one with data in it. Pass X.collect().")  # noqa: TRY004 - a clear value
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def build_frame(columns: Mapping[str, Any], kind: Any) -> Any:  # noqa: ANN401 - any frame
+def _check_unique(names: object) -> None:
+    listed = [str(name) for name in names] if isinstance(names, Iterable) else []
+    twice = (
+        next((name for name in listed if listed.count(name) > 1), None)
+        if len(set(listed)) < len(listed)
+        else None
+    )
+    if twice is not None:
+        raise ValueError(f"X has more than one column named {twice!r}. Give every column a name of its own.")
+
+
+def build_frame(columns: Mapping[str, Any], kind: Any) -> Any:
     """Native data frame of the columns.
 
     Parameters

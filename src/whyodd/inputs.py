@@ -9,10 +9,12 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 
+from whyodd.frames import as_frame
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    Values = NDArray[np.floating] | sparse.csr_array
+    from whyodd.compute.points import Points
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -21,7 +23,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 class Matrix:
     """Finite numbers (n, d), dense or CSR, float32 or float64, and the columns' names if they have any."""
 
-    values: Values
+    values: Points
     names: tuple[str, ...] | None = None
 
 
@@ -42,8 +44,8 @@ def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Mat
     Matrix
         Values that share memory with ``X`` where possible.
     """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
+    frame = as_frame(X)
+    if frame is not None:
         names = tuple(str(name) for name in frame.columns)
         values: Any = _frame_values(frame, what)
     else:
@@ -59,9 +61,12 @@ def _frame_values(frame: nw.DataFrame[Any], what: str) -> NDArray[Any]:
     if wrong:
         kinds = ", ".join(f"'{name}' ({frame.schema[name]})" for name in wrong[:5])
         raise ValueError(
-            f"{what} must hold numbers, but these columns do not: {kinds}. Drop or encode them as numbers first."
+            f"{what} must hold numbers, but these columns do not: {kinds}. "
+            "Drop them or encode them as numbers first."
         )
-    return np.asarray(frame.to_numpy())
+    values = np.asarray(frame.to_numpy())
+    # Gaps in columns of nullable integers or booleans come as objects: as floats they are NaN.
+    return values if values.dtype.kind in "fiub" else frame.select(nw.all().cast(nw.Float64)).to_numpy()
 
 
 def _array_values(X: Any, what: str) -> Any:
@@ -91,7 +96,8 @@ def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64
             pass
     example = next((value for value in values.flat if not isinstance(value, (int, float))), None)
     raise ValueError(
-        f"{expected}, but {example!r} ({type(example).__name__}) came. Drop or encode such columns as numbers first."
+        f"{expected}, but {example!r} ({type(example).__name__}) came. "
+        "Drop such columns or encode them as numbers first."
     )
 
 
@@ -116,7 +122,7 @@ def _float_type(came: np.dtype[Any], wanted: DTypeLike | None) -> np.dtype[Any]:
     return np.dtype(wanted)
 
 
-def _check_finite(values: Values, names: tuple[str, ...] | None, what: str) -> None:
+def _check_finite(values: Points, names: tuple[str, ...] | None, what: str) -> None:
     entries = values.data if sparse.issparse(values) else values
     # One pass without a mask as large as the data: a sum is finite unless a term is not (or it overflowed).
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,12 +135,12 @@ def _check_finite(values: Values, names: tuple[str, ...] | None, what: str) -> N
     kind = "NaN (a missing value)" if np.isnan(values[row, column]) else "infinity"
     name = repr(names[column]) if names else str(column)
     raise ValueError(
-        f"{what} must be finite, but row {row}, column {name} is {kind}; {int((~finite).sum())} entry(ies) in all. "
-        "Fill in or drop such rows first."
+        f"{what} must be finite, but row {row}, column {name} is {kind}, "
+        f"as are {int((~finite).sum())} entries in all. Fill them in or drop these rows first."
     )
 
 
-def _first_not_finite(values: Values, finite: NDArray[np.bool_]) -> tuple[int, int]:
+def _first_not_finite(values: Points, finite: NDArray[np.bool_]) -> tuple[int, int]:
     if sparse.issparse(values):
         entry = int(np.argmin(finite))
         return int(np.searchsorted(values.indptr, entry, side="right") - 1), int(values.indices[entry])

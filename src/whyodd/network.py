@@ -122,7 +122,8 @@ class DistanceNetwork:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A DistanceNetwork is frozen: cannot set {name!r}. Build a new one instead.")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A DistanceNetwork is frozen: cannot delete {name!r}.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled state is made anew on the other side.
@@ -195,9 +196,11 @@ class DistanceNetwork:
         return out
 
     def nearest(self, X: Any, k: int, **keywords: Any) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """The k centers with the largest assignment: index (n, k), p_j (n, k) and α_j k_j (n, k), descending."""
+        """The k centers with the largest assignment, descending: index, p_j and α_j k_j, each (n, k)."""
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"k={k!r}: expected how many centers to give, a whole number of at least 1.")
         values = as_matrix(X).values
-        k = min(k, self.n_centers)
+        k = min(int(k), self.n_centers)
         index = np.empty((values.shape[0], k), dtype=np.intp)
         p_nearest = np.empty((values.shape[0], k), dtype=values.dtype)
 
@@ -234,7 +237,7 @@ class DistanceNetwork:
 
     def _centers_for(self, values: Floats) -> Centers:
         """Centers ready for rows of this dtype, prepared once: rows often come one at a time."""
-        dtype = choose_dtype(values.dtype, self.centers, self.kernel.sigma)
+        dtype = choose_dtype(values.dtype, self.centers, self.kernel)
         if dtype not in self._prepared:
             self._prepared[dtype] = prepare(self.centers, self.log_weights, self.kernel, dtype=dtype)
         return self._prepared[dtype]
@@ -254,7 +257,8 @@ class DistanceNetwork:
         left_out = np.asarray(own)
         if left_out.shape != (n,) or left_out.dtype.kind not in "iu":
             raise ValueError(
-                f"own must hold one integer per row, ({n},), but has shape {left_out.shape} and type {left_out.dtype}."
+                f"own must hold one integer per row, ({n},), "
+                f"but has shape {left_out.shape} and type {left_out.dtype}."
             )
         if left_out.min() < -1 or left_out.max() >= self.n_centers:
             raise ValueError(f"own must lie between -1 (none) and {self.n_centers - 1}, the last center.")
@@ -279,7 +283,9 @@ def _read_only(values: Any) -> Any:
     return values
 
 
-def _checked_log_weights(weights: ArrayLike | None, log_weights: ArrayLike | None, m: int) -> NDArray[np.float64]:
+def _checked_log_weights(
+    weights: ArrayLike | None, log_weights: ArrayLike | None, m: int
+) -> NDArray[np.float64]:
     if weights is not None and log_weights is not None:
         raise ValueError("Both weights and log_weights came; pass one of them.")
     if log_weights is not None:

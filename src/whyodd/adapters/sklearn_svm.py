@@ -13,7 +13,7 @@ from whyodd.kernels import Exponential
 from whyodd.network import DistanceNetwork
 
 
-def from_one_class_svm(model: Any) -> DistanceNetwork:  # noqa: ANN401 - foreign classes are never imported
+def from_one_class_svm(model: Any) -> DistanceNetwork:
     """Network of a fitted ``sklearn.svm.OneClassSVM(kernel="rbf")``.
 
     scikit-learn's score is s(x) = Σ_j c_j exp(-γ d_j²) with dual coefficients c_j that sum to νn. With

@@ -14,7 +14,7 @@ from whyodd.cli.demo import demo
 class _OneSentenceErrors(TyperGroup):
     """Group whose commands answer a mistake with one sentence on standard error, not with a traceback."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - the type of a context is typer's own affair
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

@@ -81,7 +81,7 @@ def explain_tumours(top: int) -> DemoResult:
     )
 
 
-def _in_raw_units(e: Explanation, i: int, scaler: Any) -> OddRow:  # noqa: ANN401 - scikit-learn has no types
+def _in_raw_units(e: Explanation, i: int, scaler: Any) -> OddRow:
     """Row ``i`` with its main reasons; values and expected values as they were before scaling."""
     reasons = []
     for reason in e.reasons(i, _REASONS):

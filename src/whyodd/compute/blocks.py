@@ -89,7 +89,8 @@ def run(blocks: Blocks, threads: int, work: Callable[[Blocks], Any]) -> None:
 
 def single_threaded_blas() -> AbstractContextManager[Any]:
     """Hold every BLAS in the process to one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Centers made ready for matrix products: moved to an origin among them, scaled, with norms and log-weights."""
+"""Centers made ready for matrix products: around an origin, scaled, with norms and log-weights."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.compute.grouping import group_far_apart
-from whyodd.compute.pooling import Pool, Radial
+from whyodd.compute.points import as_compiled, is_sparse, localize, squared_norms
+from whyodd.compute.soft_min import Pool, Radial
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    Points = NDArray[np.floating] | sparse.csr_array
+    from whyodd.compute.points import Points
 
 # What rounding may change of assignments and shares: a fifth to a tenth of what is promised
 # (1e-4 and 1e-9 of a row's largest relevance).
@@ -34,9 +35,17 @@ _BLAS_RUN = 384
 class KernelNumbers(Protocol):
     """What the compute layer reads of a kernel."""
 
-    family: str
-    q: float
-    sigma: float
+    @property
+    def family(self) -> str:
+        """Name of the family."""
+
+    @property
+    def q(self) -> float:
+        """Degree of the distance."""
+
+    @property
+    def sigma(self) -> float:
+        """Bandwidth."""
 
 
 def rounding(dtype: DTypeLike, terms: int) -> float:
@@ -57,12 +66,12 @@ class Group:
     @cached_property
     def transposed(self) -> Any:
         """Ũᵀ for the distances; CSR rows of it make sparse products fast."""
-        return self.centers.T.tocsr() if sparse.issparse(self.centers) else self.centers.T
+        return self.centers.T.tocsr() if is_sparse(self.centers) else self.centers.T
 
     @cached_property
     def stacked(self) -> Points:
         """[Ũ, Ũ²] (m, 2d): one product for both terms of the contraction."""
-        if sparse.issparse(self.centers):
+        if is_sparse(self.centers):
             return sparse.csr_array(sparse.hstack([self.centers, self.centers.multiply(self.centers)]))
         return np.hstack([self.centers, self.centers * self.centers])
 
@@ -88,7 +97,7 @@ class Centers:
     @property
     def is_sparse(self) -> bool:
         """Whether the centers are kept in CSR form."""
-        return bool(sparse.issparse(self.points))
+        return is_sparse(self.points)
 
     @property
     def reach(self) -> float:
@@ -96,7 +105,9 @@ class Centers:
         largest = _LARGEST[self.dtype]
         reach = math.sqrt(largest / self.shape[1])
         if self.dtype == np.float32:
-            reach = min(reach, largest ** (1.0 / self.kernel.q) * self.kernel.sigma / self.scale / self.shape[1])
+            reach = min(
+                reach, largest ** (1.0 / self.kernel.q) * self.kernel.sigma / self.scale / self.shape[1]
+            )
         return reach / 4.0
 
     @cached_property
@@ -138,8 +149,8 @@ class Centers:
             radial=Radial(
                 exponential=self.kernel.family == "exponential",
                 q=self.kernel.q,
-                rate=self.scale / self.kernel.sigma,
-                a=float(getattr(self.kernel, "a", 0.0)),
+                rate=self.scale / length_scale(self.kernel),
+                log_height=-math.log(getattr(self.kernel, "a", 1.0)),
             ),
             per_scale=1.0 / self.scale,
             noise=rounding(self.dtype, self.shape[1]),
@@ -148,9 +159,14 @@ class Centers:
         )
 
 
-def choose_dtype(wanted: np.dtype[Any], points: Points, sigma: float) -> np.dtype[Any]:
-    """``wanted``, or float64 where the centers spread over so many bandwidths that float32 resolves nothing."""
-    too_wide = wanted == np.float32 and _span(points) > _MAX_BANDWIDTHS32 * sigma
+def length_scale(kernel: KernelNumbers) -> float:
+    """Distance at which the kernel falls off: σ, or σ a^(1/q) for Student's."""
+    return float(kernel.sigma * getattr(kernel, "a", 1.0) ** (1.0 / kernel.q))
+
+
+def choose_dtype(wanted: np.dtype[Any], points: Points, kernel: KernelNumbers) -> np.dtype[Any]:
+    """``wanted``, or float64 where centers spread over more bandwidths than float32 resolves."""
+    too_wide = wanted == np.float32 and _span(points) > _MAX_BANDWIDTHS32 * length_scale(kernel)
     return np.dtype(np.float64) if too_wide else wanted
 
 
@@ -162,11 +178,11 @@ def prepare(
     dtype: np.dtype[Any],
     scale: float | None = None,
 ) -> Centers:
-    """Prepare centers (m, d) for products in ``dtype``; the scale is a power of two near spread and bandwidth."""
+    """Prepare centers (m, d) for products in ``dtype``, scaled by a power of two near their spread."""
     origin = _weighted_mean(points, log_weights)
     if scale is None:
-        scale = power_of_two(max(_radius(points, origin), kernel.sigma))
-    order, parts = _arrange(points, origin, kernel.sigma, dtype)
+        scale = power_of_two(max(_radius(points, origin), length_scale(kernel)))
+    order, parts = _arrange(points, origin, length_scale(kernel), dtype)
     if order is not None:
         points, log_weights = points[order], log_weights[order]
     groups = tuple(_localize(points, part, origin, scale, dtype, len(parts) > 1) for part in parts)
@@ -174,57 +190,36 @@ def prepare(
 
 
 def _arrange(
-    points: Points, origin: NDArray[np.float64], sigma: float, dtype: np.dtype[Any]
+    points: Points, origin: NDArray[np.float64], length: float, dtype: np.dtype[Any]
 ) -> tuple[NDArray[np.intp] | None, list[slice]]:
     """Order and column ranges of the centers' groups: one, unless they lie too far apart for one origin."""
     m, d = points.shape
-    if sparse.issparse(points):
+    if is_sparse(points):
         return None, [slice(0, m)]
     # Norms up to this many bandwidths leave an error in log k that cannot be seen.
-    radius = sigma * math.sqrt(TOLERANCE[dtype] / rounding(dtype, d))
+    radius = length * math.sqrt(TOLERANCE[dtype] / rounding(dtype, d))
     parts = group_far_apart(points, origin, radius)
     if len(parts) == 1:
         return None, [slice(0, m)]
     stops = np.cumsum([part.size for part in parts]).tolist()
-    return np.concatenate(parts), [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+    return np.concatenate(parts), [
+        slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)
+    ]
 
 
 def _localize(
-    points: Points, columns: slice, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any], apart: bool
+    points: Points,
+    columns: slice,
+    origin: NDArray[np.float64],
+    scale: float,
+    dtype: np.dtype[Any],
+    apart: bool,
 ) -> Group:
     members = points[columns]
     if apart:
         origin = members.mean(axis=0, dtype=np.float64)
     local = localize(members, origin, scale, dtype)
     return Group(columns, origin, local, squared_norms(local))
-
-
-def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> Points:
-    """Scaled coordinates (x - origin) / scale; the subtraction is done in float64."""
-    if sparse.issparse(points):
-        return sparse.csr_array(points / scale).astype(dtype)
-    return np.ascontiguousarray((points - origin) * (1.0 / scale), dtype=dtype)
-
-
-def squared_norms(points: Points) -> NDArray[np.float64]:
-    """Squared norms of rows, accumulated in float64."""
-    if sparse.issparse(points):
-        wide = points.astype(np.float64)
-        return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", points, points, dtype=np.float64)
-
-
-def as_compiled(points: Points) -> Any:
-    """Dense array as it is, CSR as the tuple of its arrays; read-only, so that one compiled version serves all."""
-    if sparse.issparse(points):
-        return tuple(_read_only(part) for part in (points.data, points.indices, points.indptr))
-    return _read_only(points)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def log_of_rest(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -245,7 +240,7 @@ def power_of_two(size: float) -> float:
 
 
 def _weighted_mean(points: Points, log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    if sparse.issparse(points):
+    if is_sparse(points):
         return np.zeros(points.shape[1])  # moving sparse points would fill them
     # Each half is representable even where a sum of points is not.
     return np.asarray(np.exp(log_weights) @ points, dtype=np.float64)
@@ -253,13 +248,13 @@ def _weighted_mean(points: Points, log_weights: NDArray[np.float64]) -> NDArray[
 
 def _span(points: Points) -> float:
     """Largest difference of two centers in one variable (or from 0, for sparse ones)."""
-    if sparse.issparse(points):
+    if is_sparse(points):
         return _radius(points, np.zeros(0))
     return float(np.max(points.max(axis=0) - points.min(axis=0)))
 
 
 def _radius(points: Points, origin: NDArray[np.float64]) -> float:
     """Largest coordinate of a center, seen from the origin."""
-    if sparse.issparse(points):
+    if is_sparse(points):
         return float(abs(points).max()) if points.nnz else 0.0
     return float(max(np.max(points.max(axis=0) - origin), np.max(origin - points.min(axis=0))))

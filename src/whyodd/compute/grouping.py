@@ -1,4 +1,4 @@
-"""Centers in clusters far apart: each cluster gets an origin of its own, or distances within it would drown."""
+"""Clusters of centers far apart: each gets an origin of its own, or distances within it would drown."""
 
 from __future__ import annotations
 

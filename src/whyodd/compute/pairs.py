@@ -12,32 +12,36 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from whyodd.compute.vector_math import VECTOR
+from whyodd.compute.vector_math import ORDERED, VECTOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-_EXACT = {"fastmath": VECTOR, "error_model": "numpy"}
+_SUMS: Any = {"fastmath": VECTOR, "error_model": "numpy"}
 
 
 def squared_distance(X: Any, i: int, U: Any, j: int, per_scale: float) -> float:
     """Squared distance d² = Σ_k ((x_ik - u_jk) / scale)² of point i to center j."""
-    raise TypeError("only callable from compiled code")
+    implementation = _sparse_distance if isinstance(U, tuple) else _dense_distance
+    return implementation(X, i, U, j, per_scale)
 
 
-def add_squares(X: Any, i: int, U: Any, j: int, per_scale: float, weight: float, out: NDArray[np.float64]) -> None:
+def add_squares(
+    X: Any, i: int, U: Any, j: int, per_scale: float, weight: float, out: NDArray[np.float64]
+) -> None:
     """Add w ((x_ik - u_jk) / scale)² to ``out[k]`` for every variable k."""
-    raise TypeError("only callable from compiled code")
+    implementation = _sparse_squares if isinstance(U, tuple) else _dense_squares
+    implementation(X, i, U, j, per_scale, weight, out)
 
 
-@overload(squared_distance, jit_options=_EXACT)
+@overload(squared_distance, jit_options=_SUMS)
 def _squared_distance(X: Any, i: int, U: Any, j: int, per_scale: float) -> Callable[..., float]:
     return _sparse_distance if isinstance(U, types.BaseTuple) else _dense_distance
 
 
-@overload(add_squares, jit_options=_EXACT)
+@overload(add_squares, jit_options=ORDERED)
 def _add_squares(
     X: Any, i: int, U: Any, j: int, per_scale: float, weight: float, out: NDArray[np.float64]
 ) -> Callable[..., None]:

@@ -8,15 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute import blocks, pooling
-from whyodd.compute.centers import Centers, as_compiled, localize, power_of_two, prepare, rounding, squared_norms
+from whyodd.compute import blocks
+from whyodd.compute.announce import announced_compilation
+from whyodd.compute.centers import Centers, power_of_two, rounding
+from whyodd.compute.contraction import add_contraction, finish_block
+from whyodd.compute.points import (
+    as_compiled,
+    blanked,
+    is_sparse,
+    largest_coordinates,
+    localize,
+    squared_norms,
+    to_dense,
+)
+from whyodd.compute.pooling import pool_block
+from whyodd.compute.soft_min import Pooled, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from whyodd.compute.centers import Group, Points
+    from whyodd.compute.centers import Group
+    from whyodd.compute.points import Points
 
     Floats = NDArray[np.floating]
 
@@ -28,6 +42,10 @@ class Work:
     n_jobs: int | None = None
     memory_mb: float = 256.0
     progress: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.memory_mb > 0:
+            raise ValueError(f"memory_mb={self.memory_mb}: expected megabytes for work, above 0.")
 
 
 @dataclass(frozen=True)
@@ -43,9 +61,9 @@ class Scores:
         """Room for ``n`` rows."""
         return cls(np.empty(n), np.empty(n), np.empty(n))
 
-    def at(self, rows: slice) -> pooling.Pooled:
+    def at(self, rows: slice) -> Pooled:
         """Views of some rows, to be filled by compiled code."""
-        return pooling.Pooled(self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows])
+        return Pooled(self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows])
 
     def put(self, index: NDArray[np.intp], other: Scores) -> None:
         """Write the scores of ``other`` at the rows ``index``."""
@@ -59,15 +77,13 @@ class Block:
     """Some rows of X as the passes need them: raw, local to each group of centers, and multiplied by Uᵀ."""
 
     where: slice
-    rows: pooling.Rows
+    rows: Rows
     local: list[Points]
     products: Floats
     far: NDArray[np.intp]
 
 
-def decompose(
-    X: Points, own: NDArray[np.intp], centers: Centers, work: Work
-) -> tuple[Floats, Scores]:
+def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) -> tuple[Floats, Scores]:
     """Input relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j and the scores of each row."""
     n, d = X.shape
     relevance = np.empty((n, d), dtype=X.dtype)
@@ -77,15 +93,15 @@ def decompose(
         pooled = scores.at(block.where)
         size = (block.products.shape[0], d)
         W, direct, contracted, bound = block.products, np.zeros(size), np.zeros(size), np.zeros(size)
-        if not pooling.pool_block(W, block.rows, centers.pool, pooled, True, direct):
+        if not pool_block(W, block.rows, centers.pool, pooled, True, direct):
             return False
         for x, group in zip(block.local, centers.groups, strict=True):
             start, stop = group.columns.start, group.columns.stop
-            products = _dense(W[:, group.columns] @ group.stacked)
-            pooling.add_contraction(W, start, stop, _dense(x), products, contracted, bound)
+            products = to_dense(W[:, group.columns] @ group.stacked)
+            add_contraction(W, start, stop, to_dense(x), products, contracted, bound)
         noise = rounding(centers.dtype, centers.shape[0])
         out = relevance[block.where]
-        pooling.finish_block(W, block.rows, centers.pool, pooled, direct, contracted, bound, noise, out)
+        finish_block(W, block.rows, centers.pool, pooled, direct, contracted, bound, noise, out)
         return True
 
     # Beside the products: two rows of d for the contraction in the block's dtype, three in float64.
@@ -108,7 +124,7 @@ def assign(
 
     def score(block: Block, centers: Centers) -> bool:
         p, nothing = block.products, np.empty((0, 0))
-        done = pooling.pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
+        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
         if done and consume is not None:
             consume(block.where, centers.in_given_order(p))
         return bool(done)
@@ -138,6 +154,12 @@ def _sweep(
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, work.memory_mb)
     far: list[NDArray[np.intp]] = []
+    with announced_compilation(step.__qualname__, centers.dtype, centers.is_sparse) as is_new:
+        if is_new:
+            step(
+                _multiply(X[:1], own[:1], centers, np.empty((1, m), dtype=centers.dtype), slice(0, 1)),
+                centers,
+            )
 
     def through(shared: blocks.Blocks) -> None:
         current, products = centers, np.empty((size, m), dtype=centers.dtype)
@@ -154,27 +176,25 @@ def _sweep(
     return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
 
 
-def _multiply(
-    raw: Points, own: NDArray[np.intp], centers: Centers, scratch: Floats, where: slice
-) -> Block:
+def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, scratch: Floats, where: slice) -> Block:
     raw = _like_centers(raw, centers)
     products = scratch[: raw.shape[0]]
     local, norms = [], np.empty((raw.shape[0], len(centers.groups)))
     far = np.zeros(raw.shape[0], dtype=bool)
     for g, group in enumerate(centers.groups):
         x = localize(raw, group.origin, centers.scale, centers.dtype)
-        far |= _exceeds(x, centers.reach)
+        far |= ~(largest_coordinates(x) <= centers.reach)  # also where scaling overflowed
         if far.any():
-            x = _without(x, far)
+            x = blanked(x, far)
         norms[:, g] = squared_norms(x)
         _product_into(x, group, products)
         local.append(x)
-    rows = pooling.Rows(as_compiled(raw), norms, centers.own_in_order(own))
+    rows = Rows(as_compiled(raw), norms, centers.own_in_order(own))
     return Block(where, rows, local, products, where.start + np.flatnonzero(far))
 
 
 def _product_into(x: Points, group: Group, products: Floats) -> None:
-    if sparse.issparse(x):
+    if is_sparse(x):
         products[:] = (x @ group.transposed).toarray()
     elif group.centers.shape[0] == products.shape[1]:
         np.matmul(x, group.transposed, out=products)
@@ -186,26 +206,8 @@ def _like_centers(raw: Points, centers: Centers) -> Points:
     """Rows in float64 and in the form of the centers: CSR against CSR, dense against dense."""
     raw = raw.astype(np.float64, copy=False)
     if centers.is_sparse:
-        return raw if sparse.issparse(raw) else sparse.csr_array(raw)
-    return _dense(raw)
-
-
-def _dense(points: Any) -> Floats:
-    return np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points)
-
-
-def _exceeds(x: Points, reach: float) -> NDArray[np.bool_]:
-    """Rows with a coordinate beyond ``reach`` (or not finite: it overflowed on the way)."""
-    sizes = abs(x).max(axis=1)
-    sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else sizes
-    return np.asarray(~(sizes <= reach))
-
-
-def _without(x: Points, rows: NDArray[np.bool_]) -> Points:
-    """The same with some rows set to zero: they are treated later, at a scale of their own."""
-    if sparse.issparse(x):
-        return sparse.csr_array(sparse.diags_array((~rows).astype(x.dtype)) @ x)
-    return np.where(rows[:, None], 0, x).astype(x.dtype)
+        return raw if is_sparse(raw) else sparse.csr_array(raw)
+    return to_dense(raw)
 
 
 def _beyond_reach(
@@ -214,10 +216,9 @@ def _beyond_reach(
     """Far rows in bunches of like size, each with centers prepared in float64 at that scale."""
     if not far.size:
         return []
-    sizes = abs(_like_centers(X[far], centers)).max(axis=1)
-    sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else np.asarray(sizes)
+    sizes = largest_coordinates(_like_centers(X[far], centers))
     # Squares of numbers within 2^±256 of the scale neither over- nor underflow.
-    bunches = np.frexp(sizes.astype(np.float64))[1] // 256
+    bunches = np.frexp(sizes)[1] // 256
     found = []
     for bunch in np.unique(bunches):
         scale = power_of_two(float(sizes[bunches == bunch].max()))

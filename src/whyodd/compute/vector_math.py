@@ -6,7 +6,7 @@ times as much. Both functions work in the dtype of their argument; errors are be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 # reassoc, nnan and nsz let sums and maxima vectorise; infinities stay meaningful (ninf is not set).
 VECTOR = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 # Range reduction relies on the order of its roundings: nothing but fused multiply-add is allowed there.
-ORDERED = {"fastmath": {"contract"}, "error_model": "numpy"}
+ORDERED: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
 
 
-def exp(x: float) -> float:
+def exp(x: Any) -> Any:
     """Exponential e^x for x ≤ 0; exactly 0 below the smallest normal number."""
     return np.exp(x)
 
 
-def log(x: float) -> float:
+def log(x: Any) -> Any:
     """Natural logarithm of a positive, normal x; infinite for infinite x."""
     return np.log(x)
 
 
 @overload(exp, jit_options=ORDERED)
-def _exp(x: float) -> Callable[[float], float]:
+def _exp(x: Any) -> Callable[[Any], Any]:
     return _exp32 if x == types.float32 else _exp64
 
 
 @overload(log, jit_options=ORDERED)
-def _log(x: float) -> Callable[[float], float]:
+def _log(x: Any) -> Callable[[Any], Any]:
     return _log32 if x == types.float32 else _log64
 
 
@@ -49,7 +49,7 @@ _PER_LN2_64, _PER_LN2_32 = 1.4426950408889634, np.float32(1.4426950408889634)
 _SMALLEST64, _SMALLEST32 = -708.0, np.float32(-87.0)
 
 
-def _exp64(x: float) -> float:
+def _exp64(x: Any) -> Any:
     k = np.rint(x * _PER_LN2_64)
     r = x - k * _LN2_HIGH64
     r = r - k * _LN2_LOW64
@@ -70,7 +70,7 @@ def _exp64(x: float) -> float:
     return p * power if x > _SMALLEST64 else 0.0
 
 
-def _exp32(x: float) -> float:
+def _exp32(x: Any) -> Any:
     k = np.rint(x * _PER_LN2_32)
     r = x - k * _LN2_HIGH32
     r = r - k * _LN2_LOW32
@@ -82,7 +82,9 @@ def _exp32(x: float) -> float:
     p = p * r + np.float32(0.5)
     p = p * r + np.float32(1.0)
     p = p * r + np.float32(1.0)
-    power = np.int32(np.float32(k + (_ROUND32 + np.float32(127.0))).view(np.int32) << np.int32(23)).view(np.float32)
+    power = np.int32(np.float32(k + (_ROUND32 + np.float32(127.0))).view(np.int32) << np.int32(23)).view(
+        np.float32
+    )
     return p * power if x > _SMALLEST32 else np.float32(0.0)
 
 
@@ -94,7 +96,7 @@ _MANTISSA64, _MANTISSA32 = np.uint64(0x000FFFFFFFFFFFFF), np.uint32(0x007FFFFF)
 _BIG64, _BIG32 = 1.7e308, np.float32(3.4e38)
 
 
-def _log64(x: float) -> float:
+def _log64(x: Any) -> Any:
     # Biased to stay positive: AVX2 has neither arithmetic shifts nor conversions to float for 64 bits.
     bits = np.float64(x).view(np.uint64) + (_ONE_BITS64 - _SQRT_HALF_BITS64)
     k = np.uint64((bits >> np.uint64(52)) + _ROUND_BITS64).view(np.float64) - (_ROUND64 + 1023.0)
@@ -115,10 +117,12 @@ def _log64(x: float) -> float:
     return k * _LN2_HIGH64 + (2.0 * s + tail) if x < _BIG64 else np.inf
 
 
-def _log32(x: float) -> float:
+def _log32(x: Any) -> Any:
     # numba widens integer arithmetic to 64 bits: every step is cut back so that eight lanes fit a register.
     bits = np.uint32(np.float32(x).view(np.uint32) + (_ONE_BITS32 - _SQRT_HALF_BITS32))
-    k = np.uint32(np.uint32(bits >> np.uint32(23)) + _ROUND_BITS32).view(np.float32) - (_ROUND32 + np.float32(127.0))
+    k = np.uint32(np.uint32(bits >> np.uint32(23)) + _ROUND_BITS32).view(np.float32) - (
+        _ROUND32 + np.float32(127.0)
+    )
     f = np.uint32(np.uint32(bits & _MANTISSA32) + _SQRT_HALF_BITS32).view(np.float32)
     s = (f - np.float32(1.0)) / (f + np.float32(1.0))
     z = s * s

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from whyodd.compute.points import Points
     from whyodd.explainers.own_centers import ExcludeSelf
-    from whyodd.inputs import Values
     from whyodd.network import Decomposition, DistanceNetwork
 
 __all__ = ["EXPLAINERS", "explain"]
@@ -34,7 +34,7 @@ class Explainer(Protocol):
     def __call__(
         self,
         network: DistanceNetwork,
-        X: Values,
+        X: Points,
         *,
         own: NDArray[np.intp] | None = None,
         n_jobs: int | None = None,

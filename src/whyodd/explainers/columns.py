@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.inputs import Matrix, Values
+    from whyodd.compute.points import Points
+    from whyodd.inputs import Matrix
 
 _DOMINATING_RATIO = 1e3
 _NAMES_IN_A_MESSAGE = 10
@@ -46,7 +47,7 @@ def read_columns(
     return matrix, tuple(map(str, names))
 
 
-def warn_of_dominating_column(centers: Values, names: Sequence[str]) -> None:
+def warn_of_dominating_column(centers: Points, names: Sequence[str]) -> None:
     """Warn when one column varies so much more than another that it alone decides the distances."""
     variance = _variances(centers)
     varying = np.flatnonzero(variance > 0)
@@ -89,7 +90,7 @@ def _listed(names: Iterable[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _variances(centers: Values) -> NDArray[np.float64]:
+def _variances(centers: Points) -> NDArray[np.float64]:
     """(d,) variances over the centers, exactly 0 for columns that are constant to within rounding."""
     rounding = 64 * np.finfo(np.float64).eps
     if sparse.issparse(centers):

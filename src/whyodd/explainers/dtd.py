@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from whyodd.inputs import Values
+    from whyodd.compute.points import Points
     from whyodd.network import Decomposition, DistanceNetwork
 
 
 def deep_taylor(
     network: DistanceNetwork,
-    X: Values,
+    X: Points,
     *,
     own: NDArray[np.intp] | None = None,
     n_jobs: int | None = None,

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.inputs import Values
+    from whyodd.compute.points import Points
     from whyodd.network import DistanceNetwork
 
     ExcludeSelf = Literal["auto"] | bool
     Own = NDArray[np.intp]
 
 
-def own_centers(network: DistanceNetwork, X: Values, exclude_self: ExcludeSelf) -> Own | None:
+def own_centers(network: DistanceNetwork, X: Points, exclude_self: ExcludeSelf) -> Own | None:
     """(n,) index of the center to leave out per row of ``X``, -1 for none; None to leave out none at all.
 
     Parameters
@@ -43,7 +43,7 @@ def own_centers(network: DistanceNetwork, X: Values, exclude_self: ExcludeSelf) 
     return own
 
 
-def _by_training_row(network: DistanceNetwork, X: Values) -> Own | None:
+def _by_training_row(network: DistanceNetwork, X: Points) -> Own | None:
     rows = network.rows
     if rows is None or X.shape[0] != network.n_rows or not _equal(X[rows], network.centers):
         return None
@@ -52,7 +52,7 @@ def _by_training_row(network: DistanceNetwork, X: Values) -> Own | None:
     return own
 
 
-def _by_equal_values(network: DistanceNetwork, X: Values) -> Own:
+def _by_equal_values(network: DistanceNetwork, X: Points) -> Own:
     centers: dict[Hashable, list[int]] = defaultdict(list)
     for index, key in enumerate(_row_keys(network.centers)):
         centers[key].append(index)
@@ -67,13 +67,13 @@ def _by_equal_values(network: DistanceNetwork, X: Values) -> Own:
     return own
 
 
-def _equal(first: Values, second: Values) -> bool:
+def _equal(first: Points, second: Points) -> bool:
     if sparse.issparse(first) or sparse.issparse(second):
         return all(a == b for a, b in zip(_row_keys(first), _row_keys(second), strict=True))
     return bool(np.array_equal(first, second))
 
 
-def _row_keys(X: Values) -> Iterator[Hashable]:
+def _row_keys(X: Points) -> Iterator[Hashable]:
     """For each row its nonzero float64 values and where they are, as bytes: equal keys mean equal rows."""
     if sparse.issparse(X):
         canonical = X.astype(np.float64, copy=True)

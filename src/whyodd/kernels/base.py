@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,14 +33,15 @@ class Kernel(ABC):
     sigma: float
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type] - every family is a dataclass
-            value = getattr(self, field.name)
+        family: Any = self  # a dataclass, like every family
+        for name in (field.name for field in fields(family)):
+            value = getattr(self, name)
             if not _is_positive(value):
                 raise ValueError(
-                    f"{type(self).__name__}({field.name}={value!r}): expected a finite number above 0. "
-                    f"Pass a positive {_MEANING[field.name]}."
+                    f"{type(self).__name__}({name}={value!r}): expected a finite number above 0. "
+                    f"Pass a positive {_MEANING[name]}."
                 )
-            object.__setattr__(self, field.name, float(value))
+            object.__setattr__(self, name, float(value))
 
     def energy(self, d2: Floats) -> Floats:
         """Energy e = (d/σ)^q of the squared distances ``d2``, of the same shape."""
@@ -66,4 +67,4 @@ _MEANING = {"q": "degree", "sigma": "bandwidth", "a": "constant"}
 def _is_positive(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return False
-    return math.isfinite(value) and value > 0
+    return bool(math.isfinite(value) and value > 0)

@@ -46,8 +46,8 @@ class Exponential(Kernel):
 
     def outlierness(self, log_g: Floats, m: int | Floats) -> Floats:  # noqa: ARG002 - Student needs m
         """Outlierness o = -log g, at least 0 because the weights sum to 1."""
-        return np.maximum(-np.asarray(log_g), 0.0)
+        return np.asarray(np.maximum(-np.asarray(log_g), 0.0))
 
     def explained(self, d2: Floats, o: Floats) -> Floats:
         """Explained part min(o, (d/σ)^q / q) (R_j - D_j⁺ over p_j in the paper's appendix A.3)."""
-        return np.minimum(o, self.energy(d2) / self.q)
+        return np.asarray(np.minimum(o, self.energy(d2) / self.q))

@@ -47,15 +47,15 @@ class Student(Kernel):
 
     def log_similarity(self, d2: Floats) -> Floats:
         """Log-similarity log k = -log(a + (d/σ)^q)."""
-        return -np.log(self.a + self.energy(d2))
+        return np.asarray(-np.log(self.a + self.energy(d2)))
 
     def outlierness(self, log_g: Floats, m: int | Floats) -> Floats:
         """Outlierness o = m / g."""
-        return m * np.exp(-np.asarray(log_g))
+        return np.asarray(m * np.exp(-np.asarray(log_g)))
 
     def explained(self, d2: Floats, o: Floats) -> Floats:
         """Explained part o · e / (a + e) with e = (d/σ)^q (R_j - D_j⁺ over p_j in appendix A.2)."""
         e = self.energy(d2)
         # 1 / (1 + a/e) instead of e / (a + e): right at both ends, where e is 0 or overflows.
         with np.errstate(divide="ignore"):
-            return o / (1.0 + self.a / e)
+            return np.asarray(o / (1.0 + self.a / e))

@@ -1,0 +1,30 @@
+"""A word to whoever waits while numba compiles: once per machine, then it comes from the cache on disk."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from threading import Timer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOG = logging.getLogger("whyodd")
+_PATIENCE_SECONDS = 1.5
+_seen: set[tuple[object, ...]] = set()
+
+
+@contextmanager
+def announced_compilation(*key: object) -> Iterator[bool]:
+    """Yield whether ``key`` is new in this process; say a word if what is done with it takes its time."""
+    is_new = key not in _seen
+    timer = Timer(_PATIENCE_SECONDS, _LOG.warning, ["compiling for this machine: once, some seconds ..."])
+    timer.daemon = True
+    if is_new:
+        timer.start()
+    try:
+        yield is_new
+    finally:
+        timer.cancel()
+    _seen.add(key)

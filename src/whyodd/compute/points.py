@@ -1,0 +1,70 @@
+"""Points (n, d), dense or CSR: the few operations in which the two differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# An array of floats or a scipy.sparse.csr_array; SciPy ships no types to say so.
+Points: TypeAlias = Any
+
+
+def is_sparse(points: Points) -> bool:
+    """Whether points are in CSR form."""
+    return bool(sparse.issparse(points))
+
+
+def to_dense(points: Any) -> NDArray[np.floating]:
+    """Points as a C-contiguous array."""
+    return np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points)
+
+
+def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> Points:
+    """Scaled coordinates (x - origin) / scale; the subtraction is done in float64. CSR stays where it is.
+
+    Points too far away for this scale come out infinite.
+    """
+    with np.errstate(over="ignore"):
+        if is_sparse(points):
+            return sparse.csr_array(points * (1.0 / scale)).astype(dtype)
+        return np.ascontiguousarray((points - origin) * (1.0 / scale), dtype=dtype)
+
+
+def squared_norms(points: Points) -> NDArray[np.float64]:
+    """Squared norms of rows, accumulated in float64."""
+    if is_sparse(points):
+        wide = points.astype(np.float64)
+        return np.asarray(wide.multiply(wide).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("ij,ij->i", points, points, dtype=np.float64))
+
+
+def largest_coordinates(points: Points) -> NDArray[np.float64]:
+    """Largest absolute coordinate of each row."""
+    if is_sparse(points):
+        return np.asarray(abs(points).max(axis=1).toarray(), dtype=np.float64).ravel()
+    return np.asarray(np.maximum(points.max(axis=1), -points.min(axis=1)), dtype=np.float64)
+
+
+def blanked(points: Points, rows: NDArray[np.bool_]) -> Points:
+    """The same points with zeros in some rows."""
+    if is_sparse(points):
+        return sparse.csr_array(sparse.diags_array((~rows).astype(points.dtype)) @ points)
+    return np.where(rows[:, None], points.dtype.type(0), points)
+
+
+def as_compiled(points: Points) -> Any:
+    """Array, or tuple of CSR arrays; read-only, so that one compiled version serves all."""
+    if is_sparse(points):
+        return tuple(_read_only(part) for part in (points.data, points.indices, points.indptr))
+    return _read_only(points)
+
+
+def _read_only(array: Any) -> NDArray[Any]:
+    view: NDArray[Any] = array.view()
+    view.flags.writeable = False
+    return view
