@@ -44,12 +44,12 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
     while True:
         count = refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
         log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, e, p)
-        if not explaining:
+        if not explaining or o == np.inf:
             normalise_row(p, total, result)
             return log_g, o, 0.0, count
         unexplained = explain_row(d2, e, p, total, o, pool.radial, result, rest)
         explained = explained_part(result, d2)
-        missing = math.log(o / explained) if 0.0 < explained < np.inf and o < np.inf else 0.0
+        missing = math.log(o / explained) if 0.0 < explained < np.inf else 0.0
         if usual_depth(pool) + missing <= depth + math.log(1e3):
             return log_g, o, unexplained, count
         depth = usual_depth(pool) + missing
@@ -102,13 +102,16 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
                 S[i, j] = wide_result[j]
         else:
             log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, e, p)
-            if explaining:
+            if explaining and o < np.inf:
                 unexplained = explain_row(S[i], e, p, total, o, pool.radial, result, rest)
             else:
                 unexplained = 0.0
                 normalise_row(p, total, result)
             for j in range(m):
                 S[i, j] = result[j]
+        if o == np.inf:  # not representable: whoever asked reports it, nothing of the row may spoil others
+            for j in range(m):
+                S[i, j] = 0.0
         pooled.outlierness[i] = o
         pooled.log_inlierness[i] = log_g
         pooled.unexplained[i] = unexplained

@@ -167,9 +167,7 @@ def pool_row(d2, own, version, log_weights, pool, e, p):
     effective_distances(d2, radial, e)
     log_similarities(e, log_weights, radial, p)
     peak = row_max(p)
-    if peak == -np.inf:  # e overflowed for every center: o is not representable, and nothing is assigned
-        for j in range(p.size):
-            p[j], e[j] = 0.0, 0.0
+    if peak == -np.inf:  # e overflowed for every center: o is not representable
         return -np.inf, np.inf, 1.0
     total = _softmax(p, peak)
     rest = pool.log_rest[own] if own >= 0 else 0.0
@@ -190,8 +188,7 @@ def pool_row(d2, own, version, log_weights, pool, e, p):
 def _weigh(d2, e, p, total, o, radial, weights, remainders):
     """W_j = Δ_j / d²_j, and D_j⁺, the part of a center's relevance that its distance does not explain."""
     kind = d2.dtype.type
-    norm, zero, one, finite = kind(1.0 / total), kind(0.0), kind(1.0), kind(1e36)
-    score = kind(o) if o < np.inf else zero  # reported as an error by whoever asked
+    norm, score, zero, one, finite = kind(1.0 / total), kind(o), kind(0.0), kind(1.0), kind(1e36)
     if radial.exponential:
         for j in range(d2.size):
             share = min(score, e[j])

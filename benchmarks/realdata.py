@@ -1,0 +1,47 @@
+"""Real data for benchmarks, from the folder of WHYODD_DATA (default: ../shared/data)."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+
+def data_dir() -> Path | None:
+    """The folder with the data sets, or None if there is none."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("WHYODD_DATA", default))
+    return folder if folder.is_dir() else None
+
+
+@cache
+def _cifar_images() -> np.ndarray:
+    folder = data_dir()
+    if folder is None:
+        raise FileNotFoundError("no data folder: set WHYODD_DATA to the folder that holds cifar10/")
+    with np.load(folder / "cifar10" / "cifar10_subset.npz") as archive:
+        return archive["x_train"]
+
+
+def cifar_patches(n: int, *, size: int = 7, seed: int = 0) -> np.ndarray:
+    """Random square patches (n, size * size * 3) of CIFAR-10 images, values 0 to 255."""
+    images = _cifar_images()
+    rng = np.random.default_rng(seed)
+    corner = 32 - size + 1
+    which, top, left = (
+        rng.integers(len(images), size=n),
+        rng.integers(corner, size=n),
+        rng.integers(corner, size=n),
+    )
+    offsets = np.arange(size)
+    rows, columns = top[:, None, None] + offsets[:, None], left[:, None, None] + offsets
+    return images[which[:, None, None], rows, columns].reshape(n, -1).astype(np.float64)
+
+
+def nearest_neighbour_quantile(X: np.ndarray, quantile: float) -> float:
+    """Quantile of the distances of points to their nearest other point."""
+    distances, _ = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X)
+    return float(np.quantile(distances[:, 1], quantile))

@@ -1,0 +1,38 @@
+"""Timing by turns in one run: every contender gets the same noise, the best of several turns counts."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+def best_of_turns(contenders: Mapping[str, Callable[[], object]], turns: int = 7) -> dict[str, float]:
+    """Seconds of each contender: each is called once to warm up, then all take turns."""
+    for run in contenders.values():
+        run()
+    seconds = dict.fromkeys(contenders, float("inf"))
+    for _ in range(turns):
+        for name, run in contenders.items():
+            start = time.perf_counter()
+            run()
+            seconds[name] = min(seconds[name], time.perf_counter() - start)
+    return seconds
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, wide enough for all its columns even where the output is a file."""
+    console = Console(width=None if os.isatty(1) else 160)
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="left" if name == columns[0] else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()

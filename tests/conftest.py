@@ -1,0 +1,56 @@
+"""What all tests share: where the real data are, and how hypothesis runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The first call of a compiled function takes seconds. A failure prints how to reproduce it anywhere.
+settings.register_profile("whyodd", deadline=None, print_blob=True)
+settings.load_profile("whyodd")
+
+_BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
+
+
+def _find_data() -> Path | None:
+    """Folder of WHYODD_DATA, or ../shared/data beside the repository, or None if there is neither."""
+    named = os.environ.get("WHYODD_DATA")
+    if named:
+        folder = Path(named).expanduser().resolve()
+        if not folder.is_dir():
+            raise pytest.UsageError(f"WHYODD_DATA={named} is not a folder. Correct it, or unset it.")
+        return folder
+    return _BESIDE_THE_REPOSITORY if _BESIDE_THE_REPOSITORY.is_dir() else None
+
+
+def pytest_configure():
+    _find_data()  # a wrong WHYODD_DATA is told before the first test, not by the test that needs it
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """Folder with the real data; a test that asks for it is marked ``data``, and skipped without them."""
+    folder = _find_data()
+    if folder is None:
+        pytest.skip("no real data: set WHYODD_DATA to their folder, or put them into ../shared/data")
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where the real data are there, skipping a test that needs them is a failure."""
+    report = yield
+    is_skipped = report.skipped and not hasattr(report, "wasxfail")
+    if is_skipped and item.get_closest_marker("data") and _find_data() is not None:
+        report.outcome = "failed"
+        why = f"skipped although the real data are there: {call.excinfo.value}"
+        report.longrepr = f"{item.nodeid} is marked data, but was {why}"
+    return report
+
+
+def pytest_collection_modifyitems(items):
+    """A test that asks for the real data without the mark would escape the check above."""
+    for item in items:
+        if "data_dir" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("data"):
+            raise pytest.UsageError(f"{item.nodeid} uses data_dir: mark it with @pytest.mark.data.")
