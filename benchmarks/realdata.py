@@ -18,17 +18,17 @@ def data_dir() -> Path | None:
 
 
 @cache
-def _cifar_images() -> np.ndarray:
+def _arrays(name: str) -> dict[str, np.ndarray]:
     folder = data_dir()
     if folder is None:
-        raise FileNotFoundError("no data folder: set WHYODD_DATA to the folder that holds cifar10/")
-    with np.load(folder / "cifar10" / "cifar10_subset.npz") as archive:
-        return archive["x_train"]
+        raise FileNotFoundError(f"no data folder: set WHYODD_DATA to the folder that holds {name}")
+    with np.load(folder / name) as archive:
+        return dict(archive)
 
 
 def cifar_patches(n: int, *, size: int = 7, seed: int = 0) -> np.ndarray:
     """Random square patches (n, size * size * 3) of CIFAR-10 images, values 0 to 255."""
-    images = _cifar_images()
+    images = _arrays("cifar10/cifar10_subset.npz")["x_train"]
     rng = np.random.default_rng(seed)
     corner = 32 - size + 1
     which, top, left = (
@@ -45,3 +45,9 @@ def nearest_neighbour_quantile(X: np.ndarray, quantile: float) -> float:
     """Quantile of the distances of points to their nearest other point."""
     distances, _ = NearestNeighbors(n_neighbors=2).fit(X).kneighbors(X)
     return float(np.quantile(distances[:, 1], quantile))
+
+
+def mnist_class(digit: int) -> np.ndarray:
+    """Training images of one digit (n, 784), values 0 to 255."""
+    mnist = _arrays("mnist/mnist.npz")
+    return mnist["x_train"][mnist["y_train"] == digit].reshape(-1, 784).astype(np.float64)

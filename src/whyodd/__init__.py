@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from whyodd.adapters import UnsupportedModelError, neuralize
     from whyodd.explainers import explain
     from whyodd.explanation import Explanation
+    from whyodd.models import SVDD, OneClassSVM, calibrate
     from whyodd.network import DistanceNetwork
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "SVDD",
     "DistanceNetwork",
     "Explanation",
+    "OneClassSVM",
     "UnsupportedModelError",
+    "calibrate",
     "explain",
     "explainers",
     "kernels",
@@ -35,9 +39,12 @@ __all__ = [
 ]
 
 _HOME = {
+    "SVDD": "whyodd.models",
     "DistanceNetwork": "whyodd.network",
     "Explanation": "whyodd.explanation",
+    "OneClassSVM": "whyodd.models",
     "UnsupportedModelError": "whyodd.adapters",
+    "calibrate": "whyodd.models",
     "explain": "whyodd.explainers",
     "explainers": "whyodd",
     "kernels": "whyodd",

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,8 @@ _FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
 
 def as_frame(X: object) -> nw.DataFrame[Any] | None:
     """``X`` as a narwhals frame if it is a pandas, Polars or Arrow frame, else None."""
+    if isinstance(X, np.ndarray):  # by far the most frequent case: spared the search for a frame library
+        return None
     _check_unique(getattr(X, "columns", ()))
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.own_models import from_own_model
 from whyodd.adapters.sklearn_svm import from_one_class_svm
 from whyodd.network import DistanceNetwork
 
@@ -15,6 +16,7 @@ __all__ = ["ADAPTERS", "UnsupportedModelError", "neuralize"]
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Callable[[Any], DistanceNetwork]] = {
+    "whyodd.models.base.DistanceDetector": from_own_model,
     "sklearn.svm._classes.OneClassSVM": from_one_class_svm,
 }
 

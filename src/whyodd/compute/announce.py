@@ -18,13 +18,14 @@ _seen: set[tuple[object, ...]] = set()
 @contextmanager
 def announced_compilation(*key: object) -> Iterator[bool]:
     """Yield whether ``key`` is new in this process; say a word if what is done with it takes its time."""
-    is_new = key not in _seen
+    if key in _seen:
+        yield False
+        return
     timer = Timer(_PATIENCE_SECONDS, _LOG.warning, ["compiling for this machine: once, some seconds ..."])
     timer.daemon = True
-    if is_new:
-        timer.start()
+    timer.start()
     try:
-        yield is_new
+        yield True
     finally:
         timer.cancel()
     _seen.add(key)

@@ -47,6 +47,9 @@ class KernelNumbers(Protocol):
     def sigma(self) -> float:
         """Bandwidth."""
 
+    def log_similarity(self, d2: Any) -> Any:
+        """Log-similarity of squared distances."""
+
 
 def rounding(dtype: DTypeLike, terms: int) -> float:
     """Error of a matrix product's entry over the size of its terms: a random walk of ``terms`` roundings."""

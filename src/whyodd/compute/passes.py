@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
 
 
+# Pairs below which starting threads costs more than they save.
+_WORTH_A_THREAD = 1 << 17
+
+
 @dataclass(frozen=True)
 class Work:
     """How to do the work: threads, memory for blocks, and whom to tell of progress."""
@@ -150,7 +154,7 @@ def _sweep(
     Where ``step`` gives up on a block in float32, it and what follows in its thread is done in float64.
     """
     n, m = X.shape[0], centers.shape[0]
-    threads = blocks.count_threads(work.n_jobs)
+    threads = blocks.count_threads(work.n_jobs) if n * m > _WORTH_A_THREAD else 1
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, work.memory_mb)
     far: list[NDArray[np.intp]] = []

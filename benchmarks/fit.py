@@ -1,0 +1,166 @@
+"""Training a one-class SVM: whyodd against scikit-learn's libsvm, side by side, and growth with n.
+
+Run: python benchmarks/fit.py [--quick]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import sklearn.svm
+
+import whyodd
+from realdata import cifar_patches, data_dir, mnist_class, nearest_neighbour_quantile
+from sidebyside import print_table
+
+TURNS = {1_000: 15, 3_000: 5, 10_000: 2}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Data, ν and bandwidth of one comparison."""
+
+    name: str
+    X: np.ndarray
+    sigma: float
+    nu: float = 0.1
+
+
+def table(n: int) -> np.ndarray:
+    """Correlated columns on three scales with two modes: what a table of measurements looks like."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 20)) @ rng.standard_normal((20, 20)) / 20**0.5
+    X[rng.random(n) < 0.3] += 2.0
+    return X
+
+
+def problems(quick: bool) -> list[Problem]:
+    found = []
+    if data_dir() is not None:
+        for n in (1_000, 3_000, 10_000) if quick else (1_000, 3_000, 10_000, 30_000):
+            X = cifar_patches(n)
+            sigma = nearest_neighbour_quantile(X, 0.1)
+            found += [
+                Problem(f"patches {n:,}, σ nn", X, sigma),
+                Problem(f"patches {n:,}, σ 10 nn", X, 10 * sigma),
+            ]
+        found.append(Problem("MNIST 0, σ 400", mnist_class(0), 400.0, nu=0.01))
+    else:
+        print("Patches and MNIST: left out, no data folder (set WHYODD_DATA).")
+    X = table(5_000 if quick else 50_000)
+    found.append(Problem(f"table {len(X):,} x 20", X, 10 * nearest_neighbour_quantile(X[:5_000], 0.1)))
+    return found
+
+
+def ours(problem: Problem) -> whyodd.OneClassSVM:
+    return whyodd.OneClassSVM(sigma=problem.sigma, nu=problem.nu)
+
+
+def libsvm(problem: Problem) -> sklearn.svm.OneClassSVM:
+    return sklearn.svm.OneClassSVM(gamma=0.5 / problem.sigma**2, nu=problem.nu, cache_size=2000)
+
+
+def compare(problem: Problem) -> tuple[str, ...]:
+    best = {ours: np.inf, libsvm: np.inf}
+    fitted = {}
+    ours(problem).fit(problem.X[:300])  # compiled code comes from the cache on disk
+    for _ in range(TURNS.get(len(problem.X), 1)):
+        for make in best:
+            model = make(problem)
+            start = time.perf_counter()
+            fitted[make] = model.fit(problem.X)
+            best[make] = min(best[make], time.perf_counter() - start)
+    mine, theirs = fitted[ours], fitted[libsvm]
+    g, reference, objective = mine.inlierness(problem.X), *libsvm_scores(theirs, problem.X)
+    return (
+        problem.name,
+        f"{best[ours]:.3f}",
+        f"{best[libsvm]:.3f}",
+        f"{best[libsvm] / best[ours]:.1f}",
+        f"{len(mine.support_)} / {len(theirs.support_)}",
+        f"{mine.dual_objective_ / objective - 1:+.0e}",
+        f"{mine.violation_:.1e}",
+        f"{np.abs(g - reference).max() / np.ptp(reference):.0e}",
+    )
+
+
+def libsvm_scores(model: sklearn.svm.OneClassSVM, X: np.ndarray) -> tuple[np.ndarray, float]:
+    """g(x) with weights that sum to 1, and the dual objective, both in our exact arithmetic."""
+    network = whyodd.neuralize(model)
+    g = network.inlierness(X)
+    return g, 0.5 * float(network.weights @ g[model.support_])
+
+
+MEMORY_PROBE = """
+import sys, pathlib, time
+sys.path.insert(0, {folder!r})
+import numpy as np, fit
+
+def megabytes(field):
+    status = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
+
+problem = {problem}
+fit.ours(fit.Problem("", problem.X[:300], problem.sigma)).fit(problem.X[:300])
+before = megabytes("VmRSS")
+pathlib.Path("/proc/self/clear_refs").write_text("5")  # forget earlier peaks
+start = time.perf_counter()
+model = fit.{maker}(problem).fit(problem.X)
+print(time.perf_counter() - start, megabytes("VmHWM") - before, len(model.support_))
+"""
+
+
+def in_a_process(maker: str, problem: str) -> tuple[float, float, int]:
+    """Seconds, peak memory in MB beyond the data, and support vectors of a fit in a process of its own."""
+    probe = MEMORY_PROBE.format(folder=__file__.rpartition("/")[0], problem=problem, maker=maker)
+    result = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout
+    seconds, memory, support = result.split()
+    return float(seconds), float(memory), int(support)
+
+
+def peak_memory(quick: bool) -> None:
+    n = 10_000 if quick else 30_000
+    sigma = nearest_neighbour_quantile(cifar_patches(n), 0.1)
+    problem = f"fit.Problem('', fit.cifar_patches({n}), {sigma})"
+    rows = [
+        (maker, *(f"{value:.0f}" for value in in_a_process(maker, problem)[1:]))
+        for maker in ("ours", "libsvm")
+    ]
+    print_table(f"Peak memory beyond the data, patches {n:,}, σ nn", ("", "MB", "support vectors"), rows)
+
+
+def growth(quick: bool) -> None:
+    rows = []
+    sigma = 10 * nearest_neighbour_quantile(table(5_000), 0.1)
+    for n in (5_000, 10_000, 20_000) if quick else (12_500, 25_000, 50_000, 100_000, 200_000):
+        seconds, memory, support = in_a_process("ours", f"fit.Problem('', fit.table({n}), {sigma})")
+        rows.append((f"{n:,} x 20", f"{seconds:.1f}", f"{memory:.0f}", str(support)))
+    print_table(
+        "Growth with n, ours alone, memory_mb=2000", ("", "seconds", "peak MB", "support vectors"), rows
+    )
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv
+    columns = (
+        "",
+        "whyodd s",
+        "libsvm s",
+        "ratio",
+        "support vectors",
+        "objective, relative",
+        "violation",
+        "decision / range",
+    )
+    print_table("whyodd.OneClassSVM against libsvm, tol=1e-3", columns, list(map(compare, problems(quick))))
+    if data_dir() is not None:
+        peak_memory(quick)
+    growth(quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""What every detector of the package shares: a fitted network, a threshold, and scikit-learn's contract."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.network import DistanceNetwork
+
+_DTYPES = [np.float64, np.float32]
+
+
+class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Outlier detector that owns a distance network: o(x) is its score, high for anomalies.
+
+    A subclass implements ``_fit``, which returns the network and the threshold; everything else is here.
+
+    Attributes
+    ----------
+    network_ : DistanceNetwork
+        The fitted model; what is explained.
+    threshold_ : float
+        Outlierness above which a point is an outlier.
+    offset_ : float
+        The same in scikit-learn's sign: ``decision_function`` = ``score_samples`` - ``offset_``.
+    n_features_in_ : int
+        Number of columns in ``fit``.
+    feature_names_in_ : ndarray of str
+        Their names, if ``fit`` was given a data frame.
+    """
+
+    contamination: float | None
+    network_: DistanceNetwork
+
+    @abstractmethod
+    def _fit(
+        self, X: Points, sample_weight: NDArray[np.float64] | None, previous: DistanceNetwork | None
+    ) -> tuple[DistanceNetwork, float]:
+        """Network of the training rows and the outlierness at which the model itself would cut.
+
+        ``previous`` is the network of an earlier fit, for a warm start.
+        """
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> DistanceDetector:  # noqa: ARG002
+        """Fit to (mostly) normal rows.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+            Finite numbers, at least two rows. float32 stays float32.
+        y : None
+            Ignored, for scikit-learn's sake.
+        sample_weight : array of shape (n,), optional
+            How much each row counts; a row with weight 2 counts like two equal rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_contamination()
+        # An interrupted fit must not leave a model that looks fitted.
+        previous = self.__dict__.pop("network_", None)
+        values = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", ensure_min_samples=2)
+        weights = _checked_weights(sample_weight, values.shape[0])
+        network, threshold = self._fit(values, weights, previous)
+        if self.contamination is not None:
+            threshold = _cut(network.outlierness(values), weights, self.contamination)
+        self.threshold_ = threshold
+        self.network_ = network
+        return self
+
+    @property
+    def offset_(self) -> float:
+        """The threshold in scikit-learn's sign."""
+        return -self.threshold_
+
+    def outlierness(self, X: Any) -> NDArray[np.float64]:
+        """Outlierness o(x) (n,), at least 0 and high for anomalies."""
+        return self.network_.outlierness(self._checked(X))
+
+    def inlierness(self, X: Any) -> NDArray[np.float64]:
+        """Inlierness g(x) (n,), high for normal points."""
+        return self.network_.inlierness(self._checked(X))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """-o(x) (n,): high for normal points, as scikit-learn has it."""
+        return -self.outlierness(X)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Threshold minus o(x) (n,): negative for outliers."""
+        return self.threshold_ - self.outlierness(X)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """-1 for outliers, +1 for all others (n,)."""
+        return np.where(self.decision_function(X) < 0.0, -1, 1)
+
+    def _checked(self, X: Any) -> Points:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", reset=False)
+
+    def _check_contamination(self) -> None:
+        share = self.contamination
+        if share is not None and not (isinstance(share, Real) and 0.0 < share <= 0.5):
+            raise ValueError(f"contamination={share!r}: expected a share of outliers in (0, 0.5], or None.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight must hold one number per row, ({n},), but has shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0.0).any() or not (weights > 0.0).any():
+        raise ValueError("sample_weight must be finite, not negative, and positive for at least one row.")
+    return weights
+
+
+def _cut(outlierness: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float) -> float:
+    """Outlierness above which a ``share`` of the rows (by weight) lies."""
+    if weights is None:
+        return float(np.quantile(outlierness, 1.0 - share))
+    order = np.argsort(outlierness)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    return float(outlierness[order][np.searchsorted(reached, 1.0 - share)])

@@ -1,0 +1,227 @@
+"""One-class SVM and support vector data description for every radial kernel of the package."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import nullcontext
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from whyodd.compute.one_class import solve_one_class
+from whyodd.models.bandwidth import bandwidth
+from whyodd.models.base import DistanceDetector
+from whyodd.models.kernel_choice import choose_kernel
+from whyodd.models.progress import training_progress
+from whyodd.network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.compute.one_class import OneClassSolution
+    from whyodd.compute.points import Points
+    from whyodd.kernels import Kernel
+    from whyodd.models.bandwidth import SigmaRule
+
+
+class OneClassSVM(DistanceDetector):
+    """One-class SVM: min ½ αᵀKα over 0 ≤ α_i ≤ 1/(νn), Σα = 1; g(x) = Σ_j α_j k(‖x - x_j‖).
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+    nu : float, default 0.1
+        In (0, 1]: at most this share of the training rows are outliers, at least this share support vectors.
+    sigma : float, {"nn", "median", "scale"} or callable, default "nn"
+        Bandwidth, or the rule for it: "nn" is the 0.1 quantile of the distances to the nearest other row (the
+        paper's; equal rows count once), "median" the median of all distances, "scale" scikit-learn's gamma.
+        A function is given the training rows.
+    q : float, optional
+        Degree of the kernels "exponential" and "student"; 2 by default.
+    a : float, default 1.0
+        Constant of the kernels "student" and "cauchy".
+    tol : float, default 1e-3
+        Largest violation of the optimality conditions, on libsvm's scale.
+    memory_mb : float, default 2000
+        Bound on the memory for training beyond the data.
+    max_iter : int, default 10,000,000
+        Largest number of steps.
+    contamination : float, optional
+        Share of training rows to call outliers; None cuts where ν does.
+    warm_start : bool, default False
+        Start from the support vectors of the fit before, if the number of rows is the same.
+    verbose : bool, default False
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (m,)
+        Rows that are support vectors.
+    weights_ : ndarray of shape (m,)
+        Their weights α_j; they sum to 1.
+    kernel_ : Kernel
+        The kernel with the bandwidth that was chosen.
+    threshold_ : float
+        Outlierness on the model's own boundary, or as ``contamination`` has it.
+    dual_objective_ : float
+        ½ αᵀKα.
+    violation_ : float
+        What is left of the violation of the optimality conditions, on libsvm's scale.
+    n_iter_ : int
+        Number of steps.
+
+    See Also
+    --------
+    whyodd.explain : Which variables make a row an outlier.
+
+    Notes
+    -----
+    Schölkopf et al., "Estimating the support of a high-dimensional distribution", 2001. Exponential kernels
+    with q > 2 are indefinite: training ends in a stationary point, or warns that it did not.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = whyodd.OneClassSVM(kernel="laplacian", sigma="median").fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
+    array([ 1, -1])
+    >>> whyodd.explain(model, [[6.0, 0.0]]).reasons(0)[0].feature
+    'x0'
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        nu: float = 0.1,
+        sigma: SigmaRule = "nn",
+        *,
+        q: float | None = None,
+        a: float = 1.0,
+        tol: float = 1e-3,
+        memory_mb: float = 2000.0,
+        max_iter: int = 10_000_000,
+        contamination: float | None = None,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.sigma = sigma
+        self.q = q
+        self.a = a
+        self.tol = tol
+        self.memory_mb = memory_mb
+        self.max_iter = max_iter
+        self.contamination = contamination
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _fit(
+        self, X: Points, sample_weight: NDArray[np.float64] | None, previous: DistanceNetwork | None
+    ) -> tuple[DistanceNetwork, float]:
+        _check_share(self.nu)
+        kernel = choose_kernel(
+            self.kernel, q=self.q, a=self.a, sigma=lambda: bandwidth(self.sigma, X, sample_weight)
+        )
+        with training_progress(self.tol) if self.verbose else nullcontext() as report:
+            solution = solve_one_class(
+                X,
+                kernel,
+                self.nu,
+                sample_weight=sample_weight,
+                alpha=_start(previous, X.shape[0]) if self.warm_start else None,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                memory_mb=self.memory_mb,
+                progress=report,
+            )
+        if not solution.converged:
+            _warn(type(self).__name__, solution, self.tol)
+        self._describe(solution, kernel)
+        network = _network(X, solution, kernel)
+        return network, float(kernel.outlierness(np.log(solution.rho), network.n_centers))
+
+    def _describe(self, solution: OneClassSolution, kernel: Kernel) -> None:
+        self.kernel_ = kernel
+        self.support_ = np.flatnonzero(solution.alpha)
+        self.weights_ = solution.alpha[self.support_]
+        self.dual_objective_ = solution.objective
+        self.violation_ = solution.violation
+        self.n_iter_ = solution.n_iter
+
+
+class SVDD(OneClassSVM):
+    """Support vector data description: max Σ_i α_i k(0) - αᵀKα, the smallest ball around φ(x_1), ..., φ(x_n).
+
+    For a radial kernel, where k(x, x) = k(0) everywhere, its solution is that of the one-class SVM; what it
+    says of it is a center c = Σ_j α_j φ(x_j) and a radius. Parameters are those of :class:`OneClassSVM`.
+
+    Attributes
+    ----------
+    radius_ : float
+        R with R² = k(0) - 2ρ + αᵀKα, the distance of the boundary from the center.
+    dual_objective_ : float
+        Σ_i α_i k(0) - αᵀKα, what Tax and Duin maximise.
+
+    Notes
+    -----
+    Tax and Duin, "Support vector data description", 2004, with C = 1/(νn).
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = whyodd.SVDD(sigma="median").fit(X)
+    >>> (model.distance(X) <= model.radius_ + 1e-3).mean() >= 0.85
+    np.True_
+    """
+
+    def distance(self, X: Any) -> NDArray[np.float64]:
+        """Distance ‖φ(x) - c‖ from the center in feature space (n,)."""
+        squared = self._height - 2.0 * self.inlierness(X) + self._center_norm
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    def _describe(self, solution: OneClassSolution, kernel: Kernel) -> None:
+        super()._describe(solution, kernel)
+        self._height = float(np.exp(kernel.log_similarity(np.zeros(1))[0]))
+        self._center_norm = 2.0 * solution.objective
+        self.dual_objective_ = self._height - self._center_norm
+        self.radius_ = math.sqrt(max(self._height - 2.0 * solution.rho + self._center_norm, 0.0))
+
+
+def _network(X: Points, solution: OneClassSolution, kernel: Kernel) -> DistanceNetwork:
+    support = np.flatnonzero(solution.alpha)
+    return DistanceNetwork(
+        X[support],
+        kernel=kernel,
+        log_weights=np.log(solution.alpha[support]),
+        rows=support,
+        n_rows=X.shape[0],
+    )
+
+
+def _start(previous: DistanceNetwork | None, n: int) -> NDArray[np.float64] | None:
+    if previous is None or previous.n_rows != n:
+        return None
+    alpha = np.zeros(n)
+    alpha[previous.rows] = previous.weights
+    return alpha
+
+
+def _check_share(nu: float) -> None:
+    if not (isinstance(nu, Real) and 0.0 < nu <= 1.0):
+        raise ValueError(f"nu={nu!r}: expected a share in (0, 1], the largest share of training outliers.")
+
+
+def _warn(name: str, solution: OneClassSolution, tol: float) -> None:
+    warnings.warn(
+        f"{name} stopped after {solution.n_iter} steps with a violation of {solution.violation:.1e}, above "
+        f"tol={tol:g}. Raise max_iter or tol, or use a kernel with q of at most 2.",
+        ConvergenceWarning,
+        stacklevel=4,  # the line that called fit
+    )
