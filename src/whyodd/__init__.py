@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 _HOME = {
-    "SVDD": "whyodd.models",
     "DistanceNetwork": "whyodd.network",
     "Explanation": "whyodd.explanation",
     "OneClassSVM": "whyodd.models",
+    "SVDD": "whyodd.models",
     "UnsupportedModelError": "whyodd.adapters",
     "calibrate": "whyodd.models",
     "explain": "whyodd.explainers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,33 +11,34 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     FramePackage = Literal["pandas", "polars", "pyarrow"]
 
 _FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
 
 
-def as_frame(X: object) -> nw.DataFrame[Any] | None:
+def as_frame(X: object, *, what: str = "X") -> nw.DataFrame[Any] | None:
     """``X`` as a narwhals frame if it is a pandas, Polars or Arrow frame, else None."""
     if isinstance(X, np.ndarray):  # by far the most frequent case: spared the search for a frame library
         return None
-    _check_unique(getattr(X, "columns", ()))
+    # Before narwhals looks at them: names of an Arrow table, or of a frame that has an index of names.
+    _check_unique(getattr(X, "column_names", None), what)
+    if hasattr(X, "iloc"):
+        _check_unique(getattr(X, "columns", None), what)
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        raise ValueError("X is a lazy frame, expected one with data in it. Pass X.collect().")  # noqa: TRY004 - a clear value
+        message = f"{what} is a lazy frame, expected one with data in it. Pass {what}.collect()."
+        raise ValueError(message)  # noqa: TRY004 - it is of a kind that we take, but empty-handed
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _check_unique(names: object) -> None:
-    listed = [str(name) for name in names] if isinstance(names, Iterable) else []
-    twice = (
-        next((name for name in listed if listed.count(name) > 1), None)
-        if len(set(listed)) < len(listed)
-        else None
-    )
-    if twice is not None:
-        raise ValueError(f"X has more than one column named {twice!r}. Give every column a name of its own.")
+def _check_unique(names: Iterable[object] | None, what: str) -> None:
+    counts = Counter(str(name) for name in ([] if names is None else names))
+    if counts and (most := counts.most_common(1)[0])[1] > 1:
+        raise ValueError(
+            f"{what} has more than one column named {most[0]!r}. Give every column its own name."
+        )
 
 
 def build_frame(columns: Mapping[str, Any], kind: Any) -> Any:

@@ -44,14 +44,16 @@ def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Mat
     Matrix
         Values that share memory with ``X`` where possible.
     """
-    frame = as_frame(X)
+    frame = as_frame(X, what=what)
     if frame is not None:
         names = tuple(str(name) for name in frame.columns)
         values: Any = _frame_values(frame, what)
     else:
         names, values = None, _array_values(X, what)
     _check_shape(values, what)
-    values = values.astype(_float_type(values.dtype, dtype), copy=False)
+    wanted = _float_type(values.dtype, dtype)
+    with np.errstate(over="ignore"):
+        values = values.astype(wanted, copy=False)
     _check_finite(values, names, what)
     return Matrix(values, names)
 
@@ -72,10 +74,14 @@ def _frame_values(frame: nw.DataFrame[Any], what: str) -> NDArray[Any]:
 def _array_values(X: Any, what: str) -> Any:
     if sparse.issparse(X):
         values = sparse.csr_array(X)
+        if values.dtype.kind not in "fiub":
+            values.data = _numbers_from_objects(values.data, what)
         if not (values.has_canonical_format and values.has_sorted_indices):
             values = values.copy()
             values.sum_duplicates()
         return values
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)  # what is masked is missing
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -92,9 +98,9 @@ def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64
     if values.dtype.kind in "OV" and not any(isinstance(value, str) for value in values.flat):
         try:
             return values.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
-    example = next((value for value in values.flat if not isinstance(value, (int, float))), None)
+    example = next((value for value in values.flat if not isinstance(value, (int, float))), values.flat[0])
     raise ValueError(
         f"{expected}, but {example!r} ({type(example).__name__}) came. "
         "Drop such columns or encode them as numbers first."
@@ -117,9 +123,10 @@ def _check_shape(values: Any, what: str) -> None:
 def _float_type(came: np.dtype[Any], wanted: DTypeLike | None) -> np.dtype[Any]:
     if wanted is None:
         return came if came in FLOATS else np.dtype(np.float64)
-    if np.dtype(wanted) not in FLOATS:
+    chosen = next((dtype for dtype in FLOATS if wanted in (dtype, dtype.name, dtype.type)), None)
+    if chosen is None:
         raise ValueError(f"dtype={wanted!r}: expected 'float32', 'float64' or None.")
-    return np.dtype(wanted)
+    return chosen
 
 
 def _check_finite(values: Points, names: tuple[str, ...] | None, what: str) -> None:
@@ -132,7 +139,11 @@ def _check_finite(values: Points, names: tuple[str, ...] | None, what: str) -> N
     if finite.all():
         return
     row, column = _first_not_finite(values, finite)
-    kind = "NaN (a missing value)" if np.isnan(values[row, column]) else "infinity"
+    kind = (
+        "NaN (a missing value)"
+        if np.isnan(values[row, column])
+        else f"infinity or too large for {values.dtype}"
+    )
     name = repr(names[column]) if names else str(column)
     raise ValueError(
         f"{what} must be finite, but row {row}, column {name} is {kind}, "

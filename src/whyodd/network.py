@@ -177,20 +177,20 @@ class DistanceNetwork:
         values, left_out = self._checked_input(X, own)
         relevance, scores = passes.decompose(values, left_out, self._centers_for(values), passes.Work(**work))
         _check_representable(scores.outlierness)
+        _check_fits(relevance)
         return Decomposition(relevance, scores.unexplained, scores.outlierness, scores.log_inlierness)
 
     def expected(self, X: Any, **keywords: Any) -> Floats:
         """Expected point Σ_j p_j u_j (n, d): what a normal point like this one looks like."""
         values = as_matrix(X).values
-        mean = 0.0 if sparse.issparse(self.centers) else self.weights @ self.centers
-        # Around their mean the centers lose nothing when they are rounded to float32.
-        moved = (self.centers - mean if sparse.issparse(self.centers) is False else self.centers).astype(
-            values.dtype
-        )
         out = np.empty(values.shape, dtype=values.dtype)
 
         def average(rows: Any, p: Floats) -> None:
-            out[rows] = p @ moved + mean
+            p = p.astype(np.float64, copy=False)
+            nearest = self.centers[np.argmax(p, axis=1)]
+            nearest = nearest.toarray() if sparse.issparse(nearest) else nearest
+            # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
+            out[rows] = p @ self.centers + (1.0 - p.sum(axis=1, keepdims=True)) * nearest
 
         self._assign(values, average, **keywords)
         return out
@@ -237,10 +237,10 @@ class DistanceNetwork:
 
     def _centers_for(self, values: Floats) -> Centers:
         """Centers ready for rows of this dtype, prepared once: rows often come one at a time."""
-        dtype = choose_dtype(values.dtype, self.centers, self.kernel)
-        if dtype not in self._prepared:
-            self._prepared[dtype] = prepare(self.centers, self.log_weights, self.kernel, dtype=dtype)
-        return self._prepared[dtype]
+        if values.dtype not in self._prepared:
+            dtype = choose_dtype(values.dtype, self.centers, self.kernel)
+            self._prepared[values.dtype] = prepare(self.centers, self.log_weights, self.kernel, dtype=dtype)
+        return self._prepared[values.dtype]
 
     def _checked_input(self, X: Any, own: ArrayLike | None) -> tuple[Floats, NDArray[np.intp]]:
         values = as_matrix(X).values
@@ -342,8 +342,17 @@ def _check_representable(outlierness: NDArray[np.float64]) -> None:
         )
 
 
+def _check_fits(relevance: Floats) -> None:
+    # A sum is finite unless a term is not, or it overflowed: one pass, and a second one only then.
+    if not np.isfinite(relevance.sum(dtype=np.float64)) and not np.isfinite(relevance).all():
+        row = int(np.argmin(np.isfinite(relevance).all(axis=1)))
+        raise OverflowError(
+            f"The relevance of row {row} of X exceeds the largest {relevance.dtype}. Pass X in float64."
+        )
+
+
 def _largest(p: Floats, k: int) -> NDArray[np.intp]:
-    """Indices of the k largest entries of each row, in descending order (ties: lower index first)."""
+    """Indices of the k largest entries of each row, in descending order."""
     chosen = np.sort(np.argpartition(-p, k - 1, axis=1)[:, :k], axis=1)
     order = np.argsort(-np.take_along_axis(p, chosen, axis=1), axis=1, kind="stable")
     return np.take_along_axis(chosen, order, axis=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.own_models import from_own_model
 from whyodd.adapters.sklearn_svm import from_one_class_svm
+from whyodd.models import MODELS
 from whyodd.network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def _public_path(class_path: str) -> str:
 def _unsupported(model: object) -> str:
     if isinstance(model, type):
         return f"Expected a fitted model, got the class {model.__name__}. Pass {model.__name__}(...).fit(X)."
-    supported = ", ".join([*map(_public_path, ADAPTERS), "whyodd.DistanceNetwork"])
+    own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
+    foreign = ", ".join(_public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
+    supported = f"{own}, {foreign}, whyodd.DistanceNetwork"
     return (
         f"{_public_path(_class_path(type(model)))} cannot be written as a distance network. "
         f"Supported: {supported}. Fit one of these; of a pipeline pass the last step, "

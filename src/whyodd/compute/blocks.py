@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
+from numbers import Integral
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,6 @@ from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
 # A block of about a million similarities: large enough for matrix products at full speed, small enough for
 # the last-level cache.
@@ -25,15 +26,15 @@ def count_threads(n_jobs: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     if n_jobs is None:
         return cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0: expected a number of threads, or None for all cores.")
-    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r}: expected a whole number of threads, or None for all cores.")
+    return int(n_jobs) if n_jobs > 0 else max(cores + 1 + int(n_jobs), 1)
 
 
 def block_rows(n: int, threads: int, bytes_per_row: int, elements_per_row: int, memory_mb: float) -> int:
     """Rows per block, so that all threads are busy and all blocks together stay within the memory given."""
     by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), 16)
-    by_memory = int(memory_mb * 2**20 / threads / max(bytes_per_row, 1))
+    by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), MAX_BLOCK_ROWS))
     by_threads = -(-n // threads)
     return max(min(by_cache, by_memory, by_threads, MAX_BLOCK_ROWS), 1)
 
@@ -72,13 +73,19 @@ class Blocks:
 
 
 def run(blocks: Blocks, threads: int, work: Callable[[Blocks], Any]) -> None:
-    """Let ``threads`` threads each ``work`` through the shared blocks; an interrupt stops all of them."""
-    threads = min(threads, blocks.count)
-    if threads <= 1:
+    """Let ``threads`` threads each ``work`` through the shared blocks; an interrupt stops all of them.
+
+    One block is left to one thread, and to as many of BLAS as were allowed.
+    """
+    if blocks.count == 1 and threads > 1:
         work(blocks)
         return
-    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(work, blocks) for _ in range(threads)]
+    if threads == 1:
+        with single_threaded_blas():
+            work(blocks)
+        return
+    with single_threaded_blas(), ThreadPoolExecutor(min(threads, blocks.count)) as pool:
+        futures = [pool.submit(work, blocks) for _ in range(min(threads, blocks.count))]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
@@ -87,10 +94,24 @@ def run(blocks: Blocks, threads: int, work: Callable[[Blocks], Any]) -> None:
             future.result()
 
 
-def single_threaded_blas() -> AbstractContextManager[Any]:
-    """Hold every BLAS in the process to one thread."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Hold every BLAS in the process to one thread.
+
+    The limit is a property of the process and must be taken back by the thread that set it: while one caller
+    holds it, others go ahead under it.
+    """
+    if not _HOLD.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _HOLD.release()
+
+
+_HOLD = Lock()
 
 
 @cache

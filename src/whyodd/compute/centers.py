@@ -26,8 +26,8 @@ TOLERANCE = {np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-10}
 _PATIENCE = {np.dtype(np.float32): 0.1, np.dtype(np.float64): math.inf}
 # Squared distances and their powers stay below these.
 _LARGEST = {np.dtype(np.float32): 1e36, np.dtype(np.float64): 1e300}
-# Extent of the centers in bandwidths up to which float32 is of use.
-_MAX_BANDWIDTHS32 = 1e6
+# Extent of the centers in bandwidths, and outlierness on top of them, up to which float32 is of use.
+_MAX_BANDWIDTHS32, _MAX_LEAST_OUTLIERNESS32 = 1e6, 1e12
 # BLAS sums in runs of a few hundred terms before it adds runs up.
 _BLAS_RUN = 384
 
@@ -88,6 +88,7 @@ class Centers:
     kernel: KernelNumbers
     dtype: np.dtype[Any]
     scale: float
+    origin: NDArray[np.float64]
     groups: tuple[Group, ...]
     order: NDArray[np.intp] | None
 
@@ -108,6 +109,7 @@ class Centers:
         largest = _LARGEST[self.dtype]
         reach = math.sqrt(largest / self.shape[1])
         if self.dtype == np.float32:
+            largest /= max(least_outlierness(self.kernel, self.shape[0]), 1.0)
             reach = min(
                 reach, largest ** (1.0 / self.kernel.q) * self.kernel.sigma / self.scale / self.shape[1]
             )
@@ -150,7 +152,7 @@ class Centers:
             heaviest=heaviest,
             log_rest=log_of_rest(self.log_weights),
             radial=Radial(
-                exponential=self.kernel.family == "exponential",
+                exponential=is_exponential(self.kernel),
                 q=self.kernel.q,
                 rate=self.scale / length_scale(self.kernel),
                 log_height=-math.log(getattr(self.kernel, "a", 1.0)),
@@ -162,15 +164,29 @@ class Centers:
         )
 
 
+def is_exponential(kernel: KernelNumbers) -> bool:
+    """Which of the families that the compiled loops know a kernel belongs to."""
+    known = {"exponential": True, "student": False}
+    if kernel.family not in known:
+        raise NotImplementedError(f"no compiled loops for kernels of the family {kernel.family!r}")
+    return known[kernel.family]
+
+
 def length_scale(kernel: KernelNumbers) -> float:
     """Distance at which the kernel falls off: σ, or σ a^(1/q) for Student's."""
     return float(kernel.sigma * getattr(kernel, "a", 1.0) ** (1.0 / kernel.q))
 
 
 def choose_dtype(wanted: np.dtype[Any], points: Points, kernel: KernelNumbers) -> np.dtype[Any]:
-    """``wanted``, or float64 where centers spread over more bandwidths than float32 resolves."""
+    """``wanted``, or float64 where centers spread too far, or outlierness starts too high, for float32."""
     too_wide = wanted == np.float32 and _span(points) > _MAX_BANDWIDTHS32 * length_scale(kernel)
-    return np.dtype(np.float64) if too_wide else wanted
+    too_high = wanted == np.float32 and least_outlierness(kernel, points.shape[0]) > _MAX_LEAST_OUTLIERNESS32
+    return np.dtype(np.float64) if too_wide or too_high else wanted
+
+
+def least_outlierness(kernel: KernelNumbers, m: int) -> float:
+    """Outlierness of a point at distance 0 from m centers: 0, or m a for Student's."""
+    return 0.0 if is_exponential(kernel) else m * float(getattr(kernel, "a", 1.0))
 
 
 def prepare(
@@ -189,7 +205,7 @@ def prepare(
     if order is not None:
         points, log_weights = points[order], log_weights[order]
     groups = tuple(_localize(points, part, origin, scale, dtype, len(parts) > 1) for part in parts)
-    return Centers(points, log_weights, kernel, dtype, scale, groups, order)
+    return Centers(points, log_weights, kernel, dtype, scale, origin, groups, order)
 
 
 def _arrange(
@@ -245,7 +261,6 @@ def power_of_two(size: float) -> float:
 def _weighted_mean(points: Points, log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
     if is_sparse(points):
         return np.zeros(points.shape[1])  # moving sparse points would fill them
-    # Each half is representable even where a sum of points is not.
     return np.asarray(np.exp(log_weights) @ points, dtype=np.float64)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whyodd.compute.blocks import count_threads, single_threaded_blas
-from whyodd.compute.centers import length_scale
+from whyodd.compute.centers import is_exponential, length_scale
 from whyodd.compute.points import is_sparse, localize, squared_norms
 from whyodd.compute.similarity_tiles import (
     add_fixed_point_product,
@@ -100,7 +100,7 @@ class RadialPoints:
         return cls(
             local.astype(dtype, copy=False),
             half_norms.astype(dtype, copy=False),
-            kernel.family == "exponential",
+            is_exponential(kernel),
             kernel.q,
         )
 

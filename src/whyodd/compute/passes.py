@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from whyodd.compute.pooling import pool_block
 from whyodd.compute.soft_min import Pooled, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 
 
 # Pairs below which starting threads costs more than they save.
-_WORTH_A_THREAD = 1 << 17
+_WORTH_A_THREAD = 1 << 20
+# Rows that tell whether float32 will do for the rest.
+_PROBED_ROWS = 32
+# Arrays of one number per center that a thread needs beside its block.
+_ROW_BUFFERS = 16
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class Work:
     progress: Callable[[int], None] | None = None
 
     def __post_init__(self) -> None:
-        if not self.memory_mb > 0:
-            raise ValueError(f"memory_mb={self.memory_mb}: expected megabytes for work, above 0.")
+        if not (isinstance(self.memory_mb, Real) and self.memory_mb > 0):
+            raise ValueError(f"memory_mb={self.memory_mb!r}: expected megabytes for work, above 0.")
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,10 @@ class Block:
 
 
 def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) -> tuple[Floats, Scores]:
-    """Input relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j and the scores of each row."""
+    """Input relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j and the scores of each row.
+
+    Rows whose outlierness no float can hold come out infinite.
+    """
     n, d = X.shape
     relevance = np.empty((n, d), dtype=X.dtype)
     scores = Scores.empty(n)
@@ -108,10 +116,12 @@ def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) ->
         finish_block(W, block.rows, centers.pool, pooled, direct, contracted, bound, noise, out)
         return True
 
-    # Beside the products: two rows of d for the contraction in the block's dtype, three in float64.
-    far = _sweep(X, own, centers, work, explain, floats_per_row=8 * d)
-    for index, rescaled in _beyond_reach(X, far, centers):
-        relevance[index], inner = decompose(X[index], own[index], rescaled, _quiet(work))
+    # Beside the products: raw rows, four arrays in float64, a product of width 2 d, rows local to each group.
+    far = _sweep(X, own, centers, work, explain, floats_per_row=(14 + len(centers.groups)) * d)
+    for index, rescaled in _beyond_reach(X, far, centers, work):
+        part, inner = decompose(X[index], own[index], rescaled, _inside(work))
+        with np.errstate(over="ignore"):  # an infinite relevance is reported by whoever asked
+            relevance[index] = part
         scores.put(index, inner)
     return relevance, scores
 
@@ -133,9 +143,10 @@ def assign(
             consume(block.where, centers.in_given_order(p))
         return bool(done)
 
-    far = _sweep(X, own, centers, work, score, floats_per_row=centers.shape[0])
-    for index, rescaled in _beyond_reach(X, far, centers):
-        inner = assign(X[index], own[index], rescaled, _quiet(work), _at_rows(consume, index))
+    floats_per_row = centers.shape[0] + (2 + len(centers.groups)) * centers.shape[1]
+    far = _sweep(X, own, centers, work, score, floats_per_row=floats_per_row)
+    for index, rescaled in _beyond_reach(X, far, centers, work):
+        inner = assign(X[index], own[index], rescaled, _inside(work), _at_rows(consume, index))
         scores.put(index, inner)
     return scores
 
@@ -151,33 +162,51 @@ def _sweep(
 ) -> NDArray[np.intp]:
     """Apply ``step`` to every block of rows; returns the rows too far away to be treated at this scale.
 
-    Where ``step`` gives up on a block in float32, it and what follows in its thread is done in float64.
+    A block on which ``step`` gives up in float32 is done in float64; all of them, if a few rows say so.
+    Nothing of this depends on which thread does what: the same input gives the same bytes.
     """
     n, m = X.shape[0], centers.shape[0]
-    threads = blocks.count_threads(work.n_jobs) if n * m > _WORTH_A_THREAD else 1
+    threads = blocks.count_threads(work.n_jobs)
+    threads = threads if n * m > _WORTH_A_THREAD else 1
+    threads, memory_mb = _within_memory(threads, 8 * _ROW_BUFFERS * m, work.memory_mb)
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
-    size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, work.memory_mb)
+    size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
+    with announced_compilation(centers.dtype, centers.is_sparse) as is_new:
+        if (is_new or n > 2 * _PROBED_ROWS) and not _probe(X, centers):
+            centers = centers.widened
     far: list[NDArray[np.intp]] = []
-    with announced_compilation(step.__qualname__, centers.dtype, centers.is_sparse) as is_new:
-        if is_new:
-            step(
-                _multiply(X[:1], own[:1], centers, np.empty((1, m), dtype=centers.dtype), slice(0, 1)),
-                centers,
-            )
 
     def through(shared: blocks.Blocks) -> None:
-        current, products = centers, np.empty((size, m), dtype=centers.dtype)
+        scratch = np.empty((size, m), dtype=centers.dtype)
         for where in shared:
-            block = _multiply(X[where], own[where], current, products, where)
-            if not step(block, current):
-                current, products = centers.widened, np.empty((size, m))
-                block = _multiply(X[where], own[where], current, products, where)
-                step(block, current)
+            block = _multiply(X[where], own[where], centers, scratch, where)
+            if not step(block, centers):
+                block = _multiply(X[where], own[where], centers.widened, np.empty((size, m)), where)
+                step(block, centers.widened)
             if block.far.size:
                 far.append(block.far)
 
     blocks.run(blocks.Blocks(n, size, work.progress), threads, through)
     return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
+
+
+def _probe(X: Points, centers: Centers) -> bool:
+    """Whether rows from all over X can be pooled in the centers' dtype; compiles what is not compiled."""
+    if centers.dtype == np.float64:
+        index = np.zeros(1, dtype=np.intp)
+    else:
+        index = np.unique(np.linspace(0, X.shape[0] - 1, _PROBED_ROWS).astype(np.intp))
+    scratch = np.empty((index.size, centers.shape[0]), dtype=centers.dtype)
+    block = _multiply(X[index], np.full(index.size, -1), centers, scratch, slice(0, index.size))
+    pooled = Scores.empty(index.size).at(slice(None))
+    return bool(pool_block(block.products, block.rows, centers.pool, pooled, False, np.empty((0, 0))))
+
+
+def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tuple[int, float]:
+    """Fewer threads if what each needs beside its block takes most of the memory; what is left for blocks."""
+    each = bytes_per_thread / 2**20
+    threads = max(1, min(threads, int(min(memory_mb / (2.0 * each), threads))))
+    return threads, max(memory_mb - threads * each, 0.0)
 
 
 def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, scratch: Floats, where: slice) -> Block:
@@ -215,26 +244,38 @@ def _like_centers(raw: Points, centers: Centers) -> Points:
 
 
 def _beyond_reach(
-    X: Points, far: NDArray[np.intp], centers: Centers
-) -> list[tuple[NDArray[np.intp], Centers]]:
-    """Far rows in bunches of like size, each with centers prepared in float64 at that scale."""
+    X: Points, far: NDArray[np.intp], centers: Centers, work: Work
+) -> Iterator[tuple[NDArray[np.intp], Centers]]:
+    """Far rows in bunches of like distance, each with centers prepared in float64 at that scale."""
     if not far.size:
-        return []
-    sizes = largest_coordinates(_like_centers(X[far], centers))
-    # Squares of numbers within 2^±256 of the scale neither over- nor underflow.
-    bunches = np.frexp(sizes)[1] // 256
-    found = []
-    for bunch in np.unique(bunches):
-        scale = power_of_two(float(sizes[bunches == bunch].max()))
-        found.append((far[bunches == bunch], centers.rescaled(scale)))
-    return found
+        return
+    # Four copies of a bunch, in the form of the centers, take half of the memory.
+    size = max(1, int(min(work.memory_mb * 2**19 / (4 * 8 * X.shape[1]), far.size)))
+    for start in range(0, far.size, size):
+        index = far[start : start + size]
+        distances = largest_coordinates(_moved(_like_centers(X[index], centers), centers.origin))
+        # Squares of numbers within 2^±256 of the scale neither over- nor underflow.
+        bunches = np.frexp(distances)[1] // 256
+        for bunch in np.unique(bunches):
+            scale = power_of_two(float(distances[bunches == bunch].max()))
+            yield index[bunches == bunch], centers.rescaled(scale)
+
+
+def _moved(points: Points, origin: NDArray[np.float64]) -> Points:
+    if is_sparse(points):
+        return points
+    # Differences beyond the largest float are as far as it gets.
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return np.clip(points - origin, -largest, largest)
+
+
+def _inside(work: Work) -> Work:
+    """How to do a part of the work: in the other half of the memory, without a word."""
+    return replace(work, memory_mb=work.memory_mb / 2.0, progress=None)
 
 
 def _at_rows(
     consume: Callable[[Any, Floats], None] | None, index: NDArray[np.intp]
 ) -> Callable[[Any, Floats], None] | None:
     return None if consume is None else lambda rows, p: consume(index[rows], p)
-
-
-def _quiet(work: Work) -> Work:
-    return replace(work, progress=None)

@@ -58,9 +58,10 @@ def blanked(points: Points, rows: NDArray[np.bool_]) -> Points:
 
 
 def as_compiled(points: Points) -> Any:
-    """Array, or tuple of CSR arrays; read-only, so that one compiled version serves all."""
+    """Array, or tuple of CSR arrays; read-only and of one type, so that one compiled version serves all."""
     if is_sparse(points):
-        return tuple(_read_only(part) for part in (points.data, points.indices, points.indptr))
+        wide = (part.astype(np.int64, copy=False) for part in (points.indices, points.indptr))
+        return (_read_only(points.data), *map(_read_only, wide))
     return _read_only(points)
 
 

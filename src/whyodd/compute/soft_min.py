@@ -66,24 +66,23 @@ class Pooled(NamedTuple):
     unexplained: Any
 
 
-@njit(**COMPILED)
+@njit(**COMPILED_AS_WRITTEN)
 def effective_distances(d2, radial, out):
     """Effective distance e_j: (d/σ)^q / q for the exponential family, (d/ℓ)^q for Student."""
     kind = d2.dtype.type
     factor = kind(1.0 / radial.q if radial.exponential else 1.0)
     rate = kind(radial.rate)
     if radial.q == 2.0:
-        factor *= rate * rate
+        factor *= rate  # the rate squared may overflow where d² makes up for it
         for j in range(d2.size):
-            out[j] = d2[j] * factor
+            out[j] = (d2[j] * rate) * factor
     elif radial.q == 1.0:
         factor *= rate
         for j in range(d2.size):
             out[j] = np.sqrt(d2[j]) * factor
     elif radial.q == 4.0:
-        square = rate * rate
         for j in range(d2.size):
-            t = d2[j] * square
+            t = (d2[j] * rate) * rate
             out[j] = t * t * factor
     else:
         q = kind(radial.q)
@@ -151,11 +150,11 @@ def _softmax(v, peak):
 
 
 @njit(**COMPILED)
-def _near_zero(e, log_weights, log_norm):
+def _near_zero(e, own, log_weights, log_norm):
     """O = -log(1 + Σ α_j (e^{-e_j} - 1)): all digits of an o close to 0, where -log g has none."""
     total = 0.0
     for j in range(e.size):
-        if e[j] < np.inf:  # a center left out has no weight
+        if j != own:
             total += math.exp(log_weights[j] - log_norm) * math.expm1(-np.float64(e[j]))
     return -math.log1p(total)
 
@@ -175,7 +174,7 @@ def pool_row(d2, own, version, log_weights, pool, e, p):
     log_g = np.float64(peak) + math.log(total) - log_norm + radial.log_height
     # Below this, rounding of -log g (a few units of |peak| ~ 10) would show in its leading digits.
     if radial.exponential and -log_g < (0.05 if e.itemsize == 4 else 1e-3):
-        log_g = min(-_near_zero(e, log_weights, log_norm), 0.0)
+        log_g = min(-_near_zero(e, own, log_weights, log_norm), 0.0)
     if own >= 0:
         # From here on a center left out is one with no weight at some distance: nothing infinite remains.
         d2[own], e[own] = 1.0, 0.0

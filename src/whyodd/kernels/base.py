@@ -67,4 +67,5 @@ _MEANING = {"q": "degree", "sigma": "bandwidth", "a": "constant"}
 def _is_positive(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return False
-    return bool(math.isfinite(value) and value > 0)
+    # Below the smallest normal number the inverse overflows.
+    return bool(math.isfinite(value) and value >= np.finfo(np.float64).tiny)

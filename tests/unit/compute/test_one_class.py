@@ -23,9 +23,9 @@ GAUSSIAN = Exponential(sigma=0.7)
 
 over_definite = pytest.mark.parametrize("kernel", DEFINITE, ids=str)
 over_all = pytest.mark.parametrize("kernel", DEFINITE + OTHERS, ids=str)
-# Objective and threshold come from similarities in float32, relative to k(0): 6e-8 each, with room for sums of
-# updates.
+# Objective and threshold come from similarities in float32: 6e-8 each, with room for sums of updates.
 FLOAT32 = 1e-6
+in_small_parts = pytest.mark.usefixtures("small_parts")
 # All violators together in a coarse matrix; in parts of it that fit; working sets only. With `small_parts`.
 over_memory = pytest.mark.parametrize("memory_mb", [2000.0, 64.06, 64.02, 1.0])
 
@@ -58,7 +58,9 @@ def assert_solves(solution, dual, tol):
     free = (solution.alpha > 0.0) & (dual.total * solution.alpha < dual.upper * (1 - 1e-9))
     g = dual.values(solution.alpha)
     if free.any():
-        assert solution.rho == pytest.approx(g[free].mean(), rel=FLOAT32)
+        # Which coefficients are free is a matter of rounding; all of them are within the violation.
+        blur = solution.violation / dual.total + FLOAT32 * g.max()
+        assert solution.rho == pytest.approx(g[free].mean(), rel=0, abs=blur)
     else:
         assert g.min() * (1 - FLOAT32) <= solution.rho <= g.max() * (1 + FLOAT32)
 
@@ -104,6 +106,14 @@ def test_violation_is_within_the_tolerance_that_was_asked_for(rng, tol):
     assert_solves(solve_one_class(X, GAUSSIAN, 0.15, tol=tol), Dual.of(X, GAUSSIAN, 0.15), tol)
 
 
+@pytest.mark.parametrize("nu", [0.1, 0.3])
+@pytest.mark.parametrize("n", [200, 1000])
+def test_tolerance_beyond_the_precision_of_float32(rng, n, nu):
+    """libsvm reaches it: similarities rounded to float32 alone, times Σα, would not."""
+    X = rng.standard_normal((n, 3))
+    assert_solves(solve_one_class(X, GAUSSIAN, nu, tol=1e-6), Dual.of(X, GAUSSIAN, nu), 1e-6)
+
+
 @settings(max_examples=40)
 @given(
     n=st.integers(2, 60),
@@ -130,7 +140,8 @@ def test_feasible_and_stationary(n, nu, kernel, scale, duplicates, seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("sigma", [0.5, 1.5, 5.0])
-def test_indefinite_kernel_ends_stationary_or_says_that_it_did_not(small_parts, seed, sigma):
+@in_small_parts
+def test_indefinite_kernel_ends_stationary_or_says_that_it_did_not(seed, sigma):
     X = np.random.default_rng(seed).standard_normal((200, 2))
     kernel = Exponential(q=4.0, sigma=sigma)
     dual = Dual.of(X, kernel, 0.3)
@@ -148,15 +159,29 @@ def test_indefinite_kernel_ends_stationary_or_says_that_it_did_not(small_parts, 
 
 @over_memory
 @pytest.mark.parametrize("sigma", [0.1, 0.3, 1.0, 5.0, 30.0])
-def test_every_path_finds_the_optimum(rng, small_parts, memory_mb, sigma):
+@in_small_parts
+def test_every_path_finds_the_optimum(rng, memory_mb, sigma):
     X, kernel = rng.standard_normal((500, 4)), Exponential(sigma=sigma)
     solution = solve_one_class(X, kernel, 0.15, tol=1e-5, memory_mb=memory_mb)
     assert_solves(solution, Dual.of(X, kernel, 0.15), 1e-5)
 
 
 @over_memory
+@pytest.mark.parametrize("seed", [4, 7])
+@in_small_parts
+def test_nearly_all_at_their_bounds_with_a_wide_kernel(memory_mb, seed):
+    """Long gradient steps: the projection must give Σα back whatever the spread of what it is given."""
+    X = np.random.default_rng(seed).standard_normal((3000, 3))
+    X[:3] *= 50
+    kernel = Exponential(sigma=20.0)
+    solution = solve_one_class(X, kernel, 0.99, memory_mb=memory_mb)
+    assert_solves(solution, Dual.of(X, kernel, 0.99), 1e-3)
+
+
+@over_memory
 @over_all
-def test_every_path_takes_every_kernel(rng, small_parts, memory_mb, kernel):
+@in_small_parts
+def test_every_path_takes_every_kernel(rng, memory_mb, kernel):
     X = rng.standard_normal((300, 3))
     tol = 1e-3 * height(kernel)
     solution = solve_one_class(X, kernel, 0.2, tol=tol, memory_mb=memory_mb)
@@ -179,7 +204,8 @@ def test_paths_agree(rng, monkeypatch, sigma):
         assert other.rho == pytest.approx(dense.rho, abs=bound + 1e-6 / dual.total)
 
 
-def test_coarse_matrix_is_used_where_it_fits_and_only_there(rng, small_parts, monkeypatch):
+@in_small_parts
+def test_coarse_matrix_is_used_where_it_fits_and_only_there(rng, monkeypatch):
     sizes = []
 
     class Spied(one_class.CoarseGram):
@@ -226,32 +252,36 @@ def test_order_of_rows_and_start_do_not_matter(seed, nu):
 
 
 @over_memory
-def test_weights_are_repetitions(rng, small_parts, memory_mb):
+@in_small_parts
+def test_weights_are_repetitions(rng, memory_mb):
     X, weights = rng.standard_normal((200, 3)), rng.integers(0, 4, 200)
-    weighted = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=weights, tol=1e-6, memory_mb=memory_mb)
-    repeated = solve_one_class(np.repeat(X, weights, axis=0), GAUSSIAN, 0.2, tol=1e-6, memory_mb=memory_mb)
+    weighted = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=weights, tol=1e-5, memory_mb=memory_mb)
+    repeated = solve_one_class(np.repeat(X, weights, axis=0), GAUSSIAN, 0.2, tol=1e-5, memory_mb=memory_mb)
     dual = Dual.of(X, GAUSSIAN, 0.2, weights)
-    assert_solves(weighted, dual, 1e-6)
+    assert_solves(weighted, dual, 1e-5)
     assert np.all(weighted.alpha[weights == 0] == 0.0)
     gathered = np.zeros(200)
     np.add.at(gathered, np.repeat(np.arange(200), weights), repeated.alpha)
     bound = dual.value_bound(weighted.alpha, gathered)
     np.testing.assert_allclose(dual.values(weighted.alpha), dual.values(gathered), atol=bound)
-    assert weighted.objective == pytest.approx(repeated.objective, rel=0, abs=1e-6 / dual.total)
+    assert weighted.objective == pytest.approx(repeated.objective, rel=0, abs=1e-5 / dual.total)
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_only_the_ratios_of_weights_count_but_for_the_tolerance(rng, factor):
     X, weights = rng.standard_normal((100, 2)), rng.random(100) + 0.1
-    plain = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=weights, tol=1e-6)
+    total = 0.2 * weights.sum()
+    plain = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=weights, tol=1e-5)
     # The tolerance is on the scale of Σα = ν Σs.
-    scaled = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=factor * weights, tol=1e-6 * factor)
+    scaled = solve_one_class(X, GAUSSIAN, 0.2, sample_weight=factor * weights, tol=1e-5 * factor)
+    assert plain.converged
     assert scaled.converged
-    assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
+    assert scaled.objective == pytest.approx(plain.objective, rel=0, abs=1e-5 / total)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 3.0])
-def test_warm_start_has_the_same_optimum_in_fewer_steps(rng, small_parts, sigma):
+@in_small_parts
+def test_warm_start_has_the_same_optimum_in_fewer_steps(rng, sigma):
     X, kernel = rng.standard_normal((400, 3)), Exponential(sigma=sigma)
     dual = Dual.of(X, kernel, 0.1)
     cold = solve_one_class(X, kernel, 0.1, tol=1e-5)
@@ -273,7 +303,8 @@ def test_start_is_left_as_it_was_and_may_be_infeasible(rng):
 
 @over_memory
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
-def test_sparse_is_dense(rng, small_parts, memory_mb, container):
+@in_small_parts
+def test_sparse_is_dense(rng, memory_mb, container):
     X = rng.standard_normal((300, 30)) * (rng.random((300, 30)) < 0.3)
     kernel = Exponential(sigma=2.0)
     dual = Dual.of(X, kernel, 0.1)
@@ -316,7 +347,8 @@ def test_a_handful_of_rows(kernel, n, nu):
 
 @over_memory
 @over_all
-def test_all_rows_equal(small_parts, memory_mb, kernel):
+@in_small_parts
+def test_all_rows_equal(memory_mb, kernel):
     X = np.full((200, 3), 1.7)
     tol = 1e-3 * height(kernel)
     solution = solve_one_class(X, kernel, 0.3, tol=tol, memory_mb=memory_mb)
@@ -326,14 +358,16 @@ def test_all_rows_equal(small_parts, memory_mb, kernel):
 
 
 @over_memory
-def test_many_duplicates(rng, small_parts, memory_mb):
+@in_small_parts
+def test_many_duplicates(rng, memory_mb):
     X = rng.standard_normal((20, 3))[rng.integers(0, 20, 400)]
     solution = solve_one_class(X, GAUSSIAN, 0.2, tol=1e-5, memory_mb=memory_mb)
     assert_solves(solution, Dual.of(X, GAUSSIAN, 0.2), 1e-5)
 
 
 @over_memory
-def test_all_at_the_bound(rng, small_parts, memory_mb):
+@in_small_parts
+def test_all_at_the_bound(rng, memory_mb):
     solution = solve_one_class(rng.standard_normal((150, 2)), GAUSSIAN, 1.0, memory_mb=memory_mb)
     np.testing.assert_allclose(solution.alpha, 1 / 150, rtol=1e-9)
     assert solution.violation == 0.0
@@ -342,7 +376,8 @@ def test_all_at_the_bound(rng, small_parts, memory_mb):
 
 
 @over_memory
-def test_one_far_outlier_and_a_bandwidth_far_too_small(rng, small_parts, memory_mb):
+@in_small_parts
+def test_one_far_outlier_and_a_bandwidth_far_too_small(rng, memory_mb):
     X = rng.standard_normal((300, 3))
     X[0] = 1e5
     for sigma in (1e-3, 1e-9):  # K is the identity
@@ -352,7 +387,8 @@ def test_one_far_outlier_and_a_bandwidth_far_too_small(rng, small_parts, memory_
         np.testing.assert_allclose(solution.alpha, 1 / 300, atol=1e-5 / 30)
 
 
-def test_same_bytes_every_time(rng, small_parts):
+@in_small_parts
+def test_same_bytes_every_time(rng):
     X = rng.standard_normal((400, 3))
     first, second = (solve_one_class(X, Exponential(sigma=0.4), 0.1) for _ in range(2))
     np.testing.assert_array_equal(first.alpha, second.alpha)
@@ -369,7 +405,8 @@ def test_too_few_steps_are_reported(rng, max_iter):
 
 
 @over_memory
-def test_too_few_steps_in_every_path(rng, small_parts, memory_mb):
+@in_small_parts
+def test_too_few_steps_in_every_path(rng, memory_mb):
     X, kernel = rng.standard_normal((500, 3)), Exponential(sigma=0.3)
     solution = solve_one_class(X, kernel, 0.2, max_iter=15, tol=1e-6, memory_mb=memory_mb)
     assert not solution.converged
@@ -382,7 +419,8 @@ def test_too_few_steps_in_every_path(rng, small_parts, memory_mb):
 
 @over_memory
 @pytest.mark.parametrize("sigma", [0.4, 3.0])
-def test_progress_is_told_steps_and_violation_in_order(rng, small_parts, memory_mb, sigma):
+@in_small_parts
+def test_progress_is_told_steps_and_violation_in_order(rng, memory_mb, sigma):
     calls = []
     solution = solve_one_class(
         rng.standard_normal((400, 3)),
@@ -399,7 +437,8 @@ def test_progress_is_told_steps_and_violation_in_order(rng, small_parts, memory_
 
 @over_memory
 @pytest.mark.parametrize("call", [1, 2, 3])
-def test_progress_may_interrupt(rng, small_parts, memory_mb, call):
+@in_small_parts
+def test_progress_may_interrupt(rng, memory_mb, call):
     calls = []
 
     def stop(*told):
