@@ -64,17 +64,26 @@ class DualProblem:
         lowest, highest = self.bounds()
         return max(highest - lowest, 0.0)
 
-    def threshold(self) -> float:
-        """ρ: mean gradient of the free coefficients, else the middle of its bounds, else the one there is."""
+    def middle(self) -> float:
+        """Mean gradient of the free coefficients, else the middle of its bounds, else the one there is."""
         free = (self.alpha > 0.0) & (self.alpha < self.upper)
         if free.any():
             return float(self.gradient[free].mean())
         bounds = np.array(self.bounds())
         return float(bounds[np.isfinite(bounds)].mean())
 
+    def threshold(self) -> float:
+        """ρ: the middle, or lower, so that no more than Σα (a share ν) of the rows, by weight, is below it.
+
+        With many free coefficients most rows lie within the tolerance of the middle, on either side.
+        """
+        order = np.argsort(self.gradient, kind="stable")
+        allowed = np.searchsorted(np.cumsum(self.upper[order]), float(self.alpha.sum()), side="right")
+        return min(self.middle(), float(self.gradient[order[min(int(allowed), order.size - 1)]]))
+
     def count_violators(self, tol: float) -> int:
-        """Count the coefficients whose gradient is on the wrong side of the threshold."""
-        excess = self.gradient - self.threshold()
+        """Count the coefficients whose gradient is on the wrong side of the middle."""
+        excess = self.gradient - self.middle()
         grow = (excess < -0.5 * tol) & (self.alpha < self.upper)
         shrink = (excess > 0.5 * tol) & (self.alpha > 0.0)
         return int(np.count_nonzero(grow | shrink))

@@ -36,12 +36,10 @@ Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
+# Largest rounding of a similarity in training: a tenth of libsvm's default tolerance.
+ROUGHEST = 1e-4
 # 256 × 512 float32 are 512 kB: one core's second-level cache.
 TILE_ROWS, TILE_COLUMNS = 256, 512
-
-# Largest change of a similarity by rounding of float32 inner products that training does not notice:
-# a tenth of libsvm's default tolerance.
-_TOLERATED_ROUNDING = 1e-4
 
 
 def spans(stop: int, step: int) -> list[slice]:
@@ -90,12 +88,12 @@ class RadialPoints:
     q: float
 
     @classmethod
-    def of(cls, X: Points, kernel: KernelNumbers) -> RadialPoints:
-        """Centre (dense data only) and scale in float64; keep float32 where its rounding does not matter."""
+    def of(cls, X: Points, kernel: KernelNumbers, rounding: float = ROUGHEST) -> RadialPoints:
+        """Centre (dense data only) and scale in float64; keep float32 if that rounds similarities by less."""
         origin = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
         local = localize(X, origin, length_scale(kernel), np.dtype(np.float64))
         half_norms = 0.5 * squared_norms(local)
-        narrow = not is_sparse(X) and _float32_suffices(half_norms, kernel.q)
+        narrow = not is_sparse(X) and _float32_rounding(half_norms, kernel.q) <= rounding
         dtype = np.float32 if narrow else np.float64
         return cls(
             local.astype(dtype, copy=False),
@@ -192,14 +190,14 @@ class RadialPoints:
         return K
 
 
-def _float32_suffices(half_norms: Float64Array, q: float) -> bool:
-    """Whether rounding ⟨x, u⟩ in float32 changes no similarity noticeably.
+def _float32_rounding(half_norms: Float64Array, q: float) -> float:
+    """How much rounding ⟨x, u⟩ in float32 changes a similarity.
 
-    The rounding of s = d²/σ² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel moves by its power q/2 (it is
+    The rounding of s = d²/ℓ² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel moves by its power q/2 (it is
     infinitely steep for q < 2), elsewhere in proportion.
     """
     rounding = 4.0 * float(np.finfo(np.float32).eps) * float(half_norms.mean())
-    return bool(rounding ** (0.5 * min(q, 2.0)) <= _TOLERATED_ROUNDING)
+    return float(rounding ** (0.5 * min(q, 2.0)))
 
 
 class _TileOfSimilarities:

@@ -9,7 +9,7 @@ from numba import njit
 from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.gram import TILE_COLUMNS, TILE_ROWS, for_row_tiles, spans
-from whyodd.compute.points import is_sparse
+from whyodd.compute.points import is_sparse, squared_norms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,12 +34,15 @@ def nearest_neighbor_distances(X: Points) -> Float64Array:
     -------
     ndarray (n,)
     """
-    if is_sparse(X) or X.shape[1] <= _TREE_COLUMNS:
-        distances, _ = NearestNeighbors(n_neighbors=1).fit(X).kneighbors()
-        return np.asarray(distances[:, 0], dtype=np.float64)
+    if is_sparse(X):
+        nearest = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(return_distance=False)[:, 0]
+        return np.sqrt(squared_norms(X.astype(np.float64) - X[nearest].astype(np.float64)))
     points = np.asarray(X, dtype=np.float64)
     points = points - points.mean(axis=0)
-    norms = np.einsum("ij,ij->i", points, points)
+    if X.shape[1] <= _TREE_COLUMNS:
+        tree = NearestNeighbors(n_neighbors=1, algorithm="kd_tree").fit(points)
+        return np.asarray(tree.kneighbors()[0][:, 0])
+    norms = squared_norms(points)
     nearest = _nearest_by_products(points, 0.5 * norms)
     distances = np.sqrt(np.sum((points - points[nearest]) ** 2, axis=1))
     # Cancellation can mistake the neighbour only of rows this close to theirs; none is closer than 0.

@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from whyodd.compute.centers import prepare
+from whyodd.compute.centers import Centers, prepare
 from whyodd.compute.dual_problem import DualProblem
-from whyodd.compute.gram import CoarseGram, RadialPoints
+from whyodd.compute.gram import ROUGHEST, CoarseGram, Float64Array, IndexArray, RadialPoints
 from whyodd.compute.pair_steps import descend_by_pairs
 from whyodd.compute.passes import Work, assign
 from whyodd.compute.spectral_steps import project, spectral_steps
 
 if TYPE_CHECKING:
     from whyodd.compute.centers import KernelNumbers
-    from whyodd.compute.gram import Float64Array, IndexArray
     from whyodd.compute.points import Points
 
 # Largest problem with a dense K: 64 MB of float32.
@@ -53,7 +52,7 @@ _STEPS_AT_ONCE, _SPECTRAL_STEPS, _ROUNDS = 5_000, 80, 1_000
 _FIXED_BYTES = 64e6
 # What of the tolerance is left for the violation seen with float32 similarities; how often it is checked in
 # float64 and gone on from, and with how many rows at first.
-_FLOAT32_SHARE, _CHECKS, _EXTREME_ROWS = 0.9, 5, 256
+_FLOAT32_SHARE, _CHECKS, _EXTREME_ROWS = 0.9, 20, 256
 
 Progress = Callable[[int, float], Any]
 
@@ -73,7 +72,8 @@ class OneClassSolution:
     violation : float
         max {g_i : α_i > 0} - min {g_i : α_i < C_i} on libsvm's scale, g = ν Σs · Kα.
     rho : float
-        Threshold on Kα: its mean over 0 < α_i < C_i, or the middle of its bounds when there is no such i.
+        Threshold on Kα: its mean over 0 < α_i < C_i, or the middle of its bounds when there is no such i;
+        lower if more than a share ν of the rows, by weight, would lie below it.
     converged : bool
         Whether the violation is within the tolerance.
     """
@@ -125,7 +125,8 @@ def solve_one_class(
     -------
     OneClassSolution
     """
-    points = RadialPoints.of(X, kernel)
+    # Rounding of similarities by a tenth of the tolerance is not noticed.
+    points = RadialPoints.of(X, kernel, min(0.1 * tol, ROUGHEST))
     upper = np.ones(len(points)) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     total = nu * float(upper.sum())
     # Inside, similarities are relative to k(0).
@@ -137,41 +138,65 @@ def solve_one_class(
     while True:
         # float32 similarities may hide a little of the violation.
         _solve(problem, _FLOAT32_SHARE * goal, run)
-        violation = _exact_violation(problem, X, kernel, height)
+        exact = _Exact.of(X, problem, kernel, height)
+        if run.checks > 0 or len(problem) <= _DENSE:
+            problem.gradient = exact.gradient(np.arange(len(problem)))
+            violation = problem.violation()
+        else:
+            violation = exact.violation()
         run.checks += 1
         if violation <= goal or run.exhausted:
             return _solution(problem, violation, goal, run, height)
-        problem = DualProblem.at(points, upper, problem.alpha)
+        # On from the exact gradient: what float32 makes of small steps from there is smaller still.
+        problem.gradient, problem.drift = exact.gradient(np.arange(len(problem))), 0.0
 
 
-def _exact_violation(problem: DualProblem, X: Points, kernel: KernelNumbers, height: float) -> float:
-    """Violation with similarities in float64.
+@dataclass(frozen=True)
+class _Exact:
+    """The gradient at a solution with similarities in float64, computed as explanations compute them."""
 
-    Only rows with extreme gradients can matter: enough of them are computed exactly for the difference from
-    their float32 values to tell that no other row can be more extreme.
-    """
-    gradient, support = problem.gradient, np.flatnonzero(problem.alpha)
-    grow, shrink = np.flatnonzero(problem.alpha < problem.upper), support
-    total = float(problem.alpha.sum())
-    log_weights = np.log(problem.alpha[support] / total)
-    wide = np.dtype(np.float64)
-    centers = prepare(X[support].astype(wide), log_weights, kernel, dtype=wide)
-    count = _EXTREME_ROWS
-    while True:
-        low = grow[np.argsort(gradient[grow], kind="stable")[:count]]
-        high = shrink[np.argsort(-gradient[shrink], kind="stable")[:count]]
-        rows = np.concatenate([low, high])
+    X: Points
+    problem: DualProblem
+    centers: Centers
+    scale: float
+
+    @classmethod
+    def of(cls, X: Points, problem: DualProblem, kernel: KernelNumbers, height: float) -> _Exact:
+        support, total = np.flatnonzero(problem.alpha), float(problem.alpha.sum())
+        wide = np.dtype(np.float64)
+        log_weights = np.log(problem.alpha[support] / total)
+        centers = prepare(X[support].astype(wide), log_weights, kernel, dtype=wide)
+        return cls(X, problem, centers, total / height)
+
+    def gradient(self, rows: IndexArray) -> Float64Array:
+        """Kα in some rows, relative to k(0)."""
         nobody = np.full(rows.size, -1, dtype=np.intp)
-        exact = np.exp(assign(X[rows], nobody, centers, Work()).log_inlierness) * (total / height)
-        if low.size == 0 or high.size == 0:  # ν = 1: nothing can move
+        return np.exp(assign(self.X[rows], nobody, self.centers, Work()).log_inlierness) * self.scale
+
+    def violation(self) -> float:
+        """Violation in float64.
+
+        Only rows with extreme gradients can matter: enough of them are computed for the differences from
+        their float32 values, and from those of rows picked at random, to tell that no other is more extreme.
+        """
+        gradient, alpha = self.problem.gradient, self.problem.alpha
+        grow, shrink = np.flatnonzero(alpha < self.problem.upper), np.flatnonzero(alpha)
+        if grow.size == 0:  # ν = 1: nothing can move
             return 0.0
-        blur = 3.0 * float(np.abs(exact - gradient[rows]).max())
-        lowest, highest = float(exact[: low.size].min()), float(exact[low.size :].max())
-        low_is_safe = low.size == grow.size or gradient[low[-1]] - blur >= lowest
-        high_is_safe = high.size == shrink.size or gradient[high[-1]] + blur <= highest
-        if low_is_safe and high_is_safe:
-            return max(highest - lowest, 0.0)
-        count *= 4
+        others = np.random.default_rng(0).integers(alpha.size, size=_EXTREME_ROWS)
+        count = _EXTREME_ROWS
+        while True:
+            low = grow[np.argsort(gradient[grow], kind="stable")[:count]]
+            high = shrink[np.argsort(-gradient[shrink], kind="stable")[:count]]
+            rows = np.concatenate([low, high, others])
+            exact = self.gradient(rows)
+            blur = 3.0 * float(np.abs(exact - gradient[rows]).max())
+            lowest, highest = float(exact[: low.size].min()), float(exact[low.size : -others.size].max())
+            low_is_safe = low.size == grow.size or gradient[low[-1]] - blur >= lowest
+            high_is_safe = high.size == shrink.size or gradient[high[-1]] + blur <= highest
+            if low_is_safe and high_is_safe:
+                return max(highest - lowest, 0.0)
+            count *= 4
 
 
 def _solution(
@@ -232,7 +257,8 @@ def _solve(problem: DualProblem, tol: float, run: _Run) -> None:
     while (violation := problem.violation()) > tol and not run.exhausted:
         run.report(problem, 0, violation)
         violators = problem.count_violators(tol)
-        if violators > _MANY and len(problem) <= run.capacity and not approached:
+        # Once the float64 gradient is known a coarse K has nothing to add.
+        if violators > _MANY and len(problem) <= run.capacity and not approached and run.checks == 0:
             _approach(problem, tol, run)
             approached = True
             continue
@@ -263,7 +289,8 @@ def _approach(problem: DualProblem, tol: float, run: _Run) -> None:
 def _spectral_descent(guess: DualProblem, coarse: CoarseGram, tol: float, run: _Run) -> None:
     """Projected gradient steps until a dense working set can hold all violators, or too many of them."""
     steps = spectral_steps(coarse.product, guess.alpha, guess.upper, guess.gradient)
-    for _, _ in zip(range(_SPECTRAL_STEPS), steps, strict=False):
+    allowed = min(_SPECTRAL_STEPS, run.max_steps - run.steps)
+    for _, _ in zip(range(allowed), steps, strict=False):
         run.report(guess, 1, guess.violation())
         if guess.count_violators(tol) <= _MOST:
             return

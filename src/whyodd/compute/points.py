@@ -24,6 +24,16 @@ def to_dense(points: Any) -> NDArray[np.floating]:
     return np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points)
 
 
+def canonical(points: Points) -> Points:
+    """CSR rows with sorted indices, no duplicates and no stored zeros; arrays as they are."""
+    if not is_sparse(points):
+        return points
+    rows = sparse.csr_array(points, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
 def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: np.dtype[Any]) -> Points:
     """Scaled coordinates (x - origin) / scale; the subtraction is done in float64. CSR stays where it is.
 

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
 
     from whyodd.compute.gram import Float64Array
 
-_NEWTON_STEPS = 100
-
 
 def project(y: Float64Array, upper: Float64Array, total: float) -> Float64Array:
-    """Project y onto {0 ≤ α ≤ C, Σα = s}: clip(y - λ, 0, C), with λ by Newton steps within a bracket.
+    """Project y onto {0 ≤ α ≤ C, Σα = s}: clip(y - λ, 0, C), λ where the sum, piecewise linear in λ, is s.
 
     Parameters
     ----------
@@ -28,18 +26,21 @@ def project(y: Float64Array, upper: Float64Array, total: float) -> Float64Array:
     total : float
         s, at most Σ C.
     """
-    low, high = float(np.min(y - upper)), float(np.max(y))  # Σα is ΣC at the one, 0 at the other
-    shift = 0.5 * (low + high)
-    for _ in range(_NEWTON_STEPS):
-        alpha = np.clip(y - shift, 0.0, upper)
-        excess = float(alpha.sum()) - total
-        if abs(excess) <= 1e-12 * total:
-            break
-        low, high = (shift, high) if excess > 0 else (low, shift)
-        slope = int(np.count_nonzero((alpha > 0.0) & (alpha < upper)))
-        newton = shift + excess / max(slope, 1)
-        shift = newton if low < newton < high else 0.5 * (low + high)
-    return alpha
+    capacity = float(upper.sum())
+    if total >= capacity * (1.0 - 1e-14):  # nothing can move
+        return upper.copy()
+    # The sum falls with λ once y_i - λ is below C_i and no more once it is below 0.
+    corners = np.concatenate([y - upper, y])
+    order = np.argsort(corners, kind="stable")
+    corners = corners[order]
+    slopes = np.cumsum(np.where(order < y.size, -1.0, 1.0))
+    sums = capacity + np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(corners))])
+    last = max(int(np.searchsorted(-sums, -total, side="right")) - 1, 0)
+    shift = float(corners[last] + (sums[last] - total) / max(float(-slopes[last]), 1.0))
+    # Sums over many corners are rounded: one more step on the coefficients that are free there.
+    alpha = np.clip(y - shift, 0.0, upper)
+    free = np.count_nonzero((alpha > 0.0) & (alpha < upper))
+    return np.asarray(np.clip(y - (shift + (float(alpha.sum()) - total) / max(int(free), 1)), 0.0, upper))
 
 
 def spectral_steps(

@@ -6,11 +6,11 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from whyodd.compute.neighbors import nearest_neighbor_distances
 from whyodd.compute.points import is_sparse, to_dense
+from whyodd.models.merging import merge_equal_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,24 +28,23 @@ _MEDIAN_ROWS = 2000
 
 def nn_bandwidth(X: Points) -> float:
     """σ = 0.1 quantile of the distances of rows to their nearest other row, equal rows counted once."""
-    distances = nearest_neighbor_distances(X)
-    if (distances == 0.0).any():
-        distinct = _distinct_rows(X)
-        if distinct.shape[0] < 2:
-            return 0.0
-        distances = nearest_neighbor_distances(distinct)
-    return float(np.quantile(distances, _NN_QUANTILE))
+    rows = merge_equal_rows(X).rows
+    if rows.shape[0] < 2:
+        return 0.0
+    return float(np.quantile(nearest_neighbor_distances(rows), _NN_QUANTILE))
 
 
 def median_bandwidth(X: Points) -> float:
     """σ = median of the pairwise distances; of 2,000 random rows (fixed seed) where there are more."""
     if X.shape[0] > _MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], _MEDIAN_ROWS, replace=False))]
-    return float(np.median(pdist(to_dense(X).astype(np.float64))))
+    return float(np.median(pdist(to_dense(X).astype(np.float64)))) if X.shape[0] > 1 else 0.0
 
 
 def scale_bandwidth(X: Points) -> float:
     """σ = sqrt(d var(X) / 2): scikit-learn's gamma="scale", 1 / (2σ²) = 1 / (d var(X))."""
+    if X.max() == X.min():  # rounding of a mean would leave a tiny variance
+        return 0.0
     if is_sparse(X):
         wide = X.astype(np.float64)
         variance = float(wide.multiply(wide).mean() - wide.mean() ** 2)
@@ -68,7 +67,7 @@ def bandwidth(rule: SigmaRule, X: Points, sample_weight: NDArray[np.float64] | N
     rows = X if sample_weight is None else X[sample_weight > 0.0]
     if callable(rule):
         return _positive(float(rule(rows)), "sigma as a function", "Let it return a positive bandwidth.")
-    if rule not in BANDWIDTHS:
+    if not isinstance(rule, str) or rule not in BANDWIDTHS:
         names = ", ".join(map(repr, BANDWIDTHS))
         raise ValueError(f"sigma={rule!r}: expected a positive number, one of {names}, or a function of X.")
     remedy = "Its rows are (nearly) all equal: pass a number as sigma, or data that varies."
@@ -79,14 +78,3 @@ def _positive(value: float, what: str, remedy: str) -> float:
     if not (np.isfinite(value) and value > 0.0):
         raise ValueError(f"{what} gives a bandwidth of {value:g}, expected a finite number above 0. {remedy}")
     return value
-
-
-def _distinct_rows(X: Points) -> Points:
-    if not is_sparse(X):
-        return np.unique(X, axis=0)
-    # Equal rows have equal entries once they are in canonical form.
-    first: dict[tuple[bytes, bytes], int] = {}
-    for i in range(X.shape[0]):
-        part = slice(X.indptr[i], X.indptr[i + 1])
-        first.setdefault((X.indices[part].tobytes(), X.data[part].tobytes()), i)
-    return sparse.csr_array(X[sorted(first.values())])

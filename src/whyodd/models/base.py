@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from whyodd.compute.points import canonical
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -70,6 +72,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         # An interrupted fit must not leave a model that looks fitted.
         previous = self.__dict__.pop("network_", None)
         values = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", ensure_min_samples=2)
+        values = canonical(values)
         weights = _checked_weights(sample_weight, values.shape[0])
         network, threshold = self._fit(values, weights, previous)
         if self.contamination is not None:
@@ -85,11 +88,13 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def outlierness(self, X: Any) -> NDArray[np.float64]:
         """Outlierness o(x) (n,), at least 0 and high for anomalies."""
-        return self.network_.outlierness(self._checked(X))
+        values = self._checked(X)
+        return self.network_.outlierness(values)
 
     def inlierness(self, X: Any) -> NDArray[np.float64]:
         """Inlierness g(x) (n,), high for normal points."""
-        return self.network_.inlierness(self._checked(X))
+        values = self._checked(X)
+        return self.network_.inlierness(values)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """-o(x) (n,): high for normal points, as scikit-learn has it."""
@@ -97,7 +102,8 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Threshold minus o(x) (n,): negative for outliers."""
-        return self.threshold_ - self.outlierness(X)
+        outlierness = self.outlierness(X)
+        return self.threshold_ - outlierness
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for outliers, +1 for all others (n,)."""
@@ -105,7 +111,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def _checked(self, X: Any) -> Points:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", reset=False)
+        return canonical(validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", reset=False))
 
     def _check_contamination(self) -> None:
         share = self.contamination
@@ -129,8 +135,14 @@ def _checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
         raise ValueError(
             f"sample_weight must hold one number per row, ({n},), but has shape {weights.shape}."
         )
-    if not np.isfinite(weights).all() or (weights < 0.0).any() or not (weights > 0.0).any():
-        raise ValueError("sample_weight must be finite, not negative, and positive for at least one row.")
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise ValueError(
+            f"sample_weight must be finite and not negative, but the smallest is {weights.min()}."
+        )
+    if not (weights > 0.0).any():
+        raise ValueError(
+            "sample_weight is zero for every row: at least one sample must have a weight above 0."
+        )
     return weights
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Calibration:
 
     def predict(self, X: Any, level: float = 0.05) -> NDArray[np.int64]:
         """-1 where the p-value is at most ``level``: a normal row is called odd at most that often."""
-        if not 0.0 < level < 1.0:
+        if not (isinstance(level, Real) and 0.0 < level < 1.0):
             raise ValueError(f"level={level!r}: expected a share of false alarms between 0 and 1.")
         return np.where(self.p_values(X) <= level, -1, 1)
 
@@ -66,15 +67,22 @@ def calibrate(model: Any, X_normal: Any) -> Calibration:
     array([0.734, 0.003])
     """
     scores = _oddness(model, X_normal)
+    if scores.size == 0:
+        raise ValueError("X_normal has no rows: pass normal rows that were not used in fit.")
     return Calibration(model, np.sort(scores))
 
 
 def _oddness(model: Any, X: Any) -> NDArray[np.float64]:
     """Score of each row, high for odd ones."""
     if hasattr(model, "outlierness"):
-        return np.asarray(model.outlierness(X), dtype=np.float64)
-    if hasattr(model, "score_samples"):
-        return -np.asarray(model.score_samples(X), dtype=np.float64)
-    raise TypeError(
-        f"{type(model).__name__} has neither outlierness nor score_samples. Pass a fitted outlier detector."
-    )
+        scores = np.asarray(model.outlierness(X), dtype=np.float64)
+    elif hasattr(model, "score_samples"):
+        scores = -np.asarray(model.score_samples(X), dtype=np.float64)
+    else:
+        raise TypeError(
+            f"{type(model).__name__} has neither outlierness nor score_samples. "
+            "Pass a fitted outlier detector."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(f"{type(model).__name__} gives NaN as a score. Check the rows for missing values.")
+    return scores

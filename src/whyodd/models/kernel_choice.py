@@ -23,7 +23,7 @@ def choose_kernel(kernel: str | Kernel, *, q: float | None, a: float, sigma: Cal
     """Kernel of a name, with its bandwidth worked out only if it is needed; a kernel object as it is."""
     if isinstance(kernel, Kernel):
         return kernel
-    if kernel not in KERNEL_NAMES:
+    if not isinstance(kernel, str) or kernel not in KERNEL_NAMES:
         names = ", ".join(map(repr, KERNEL_NAMES))
         raise ValueError(f"kernel={kernel!r}: expected one of {names}, or an object of whyodd.kernels.")
     fixed, make = KERNEL_NAMES[kernel]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import nullcontext
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from whyodd.compute.one_class import solve_one_class
 from whyodd.models.bandwidth import bandwidth
 from whyodd.models.base import DistanceDetector
 from whyodd.models.kernel_choice import choose_kernel
+from whyodd.models.merging import merge_equal_rows
 from whyodd.models.progress import training_progress
 from whyodd.network import DistanceNetwork
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from whyodd.compute.points import Points
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth import SigmaRule
+
+# What rounding may change of an inlierness, in training (float32 similarities) and when rows are scored.
+_ROUNDING = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-5}
 
 
 class OneClassSVM(DistanceDetector):
@@ -124,32 +128,49 @@ class OneClassSVM(DistanceDetector):
     def _fit(
         self, X: Points, sample_weight: NDArray[np.float64] | None, previous: DistanceNetwork | None
     ) -> tuple[DistanceNetwork, float]:
-        _check_share(self.nu)
+        self._check_parameters()
+        merged = merge_equal_rows(X, sample_weight)
         kernel = choose_kernel(
-            self.kernel, q=self.q, a=self.a, sigma=lambda: bandwidth(self.sigma, X, sample_weight)
+            self.kernel, q=self.q, a=self.a, sigma=lambda: bandwidth(self.sigma, merged.rows)
         )
+        start = _start(previous, X.shape[0]) if self.warm_start else None
         with training_progress(self.tol) if self.verbose else nullcontext() as report:
             solution = solve_one_class(
-                X,
+                merged.rows,
                 kernel,
                 self.nu,
-                sample_weight=sample_weight,
-                alpha=_start(previous, X.shape[0]) if self.warm_start else None,
+                sample_weight=merged.weights,
+                alpha=None if start is None else merged.gather(start),
                 tol=self.tol,
                 max_iter=self.max_iter,
                 memory_mb=self.memory_mb,
                 progress=report,
             )
         if not solution.converged:
-            _warn(type(self).__name__, solution, self.tol)
-        self._describe(solution, kernel)
-        network = _network(X, solution, kernel)
-        return network, float(kernel.outlierness(np.log(solution.rho), network.n_centers))
+            _warn(type(self).__name__, solution, kernel, self.tol)
+        alpha = merged.spread(solution.alpha)
+        self._describe(solution, alpha, kernel)
+        network = _network(X, alpha, kernel)
+        # A row on the boundary is not called an outlier by rounding.
+        boundary = solution.rho * (1.0 - _ROUNDING[np.dtype(X.dtype)])
+        return network, float(kernel.outlierness(np.log(boundary), network.n_centers))
 
-    def _describe(self, solution: OneClassSolution, kernel: Kernel) -> None:
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.nu, Real) and 0.0 < self.nu <= 1.0):
+            raise ValueError(
+                f"nu={self.nu!r}: expected a share in (0, 1], the largest share of training outliers."
+            )
+        for name in ("tol", "memory_mb"):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and value > 0.0):
+                raise ValueError(f"{name}={value!r}: expected a number above 0.")
+        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+            raise ValueError(f"max_iter={self.max_iter!r}: expected a number of steps of at least 1.")
+
+    def _describe(self, solution: OneClassSolution, alpha: NDArray[np.float64], kernel: Kernel) -> None:
         self.kernel_ = kernel
-        self.support_ = np.flatnonzero(solution.alpha)
-        self.weights_ = solution.alpha[self.support_]
+        self.support_ = np.flatnonzero(alpha)
+        self.weights_ = alpha[self.support_]
         self.dual_objective_ = solution.objective
         self.violation_ = solution.violation
         self.n_iter_ = solution.n_iter
@@ -183,25 +204,22 @@ class SVDD(OneClassSVM):
 
     def distance(self, X: Any) -> NDArray[np.float64]:
         """Distance ‖φ(x) - c‖ from the center in feature space (n,)."""
-        squared = self._height - 2.0 * self.inlierness(X) + self._center_norm
+        inlierness = self.inlierness(X)
+        squared = self._height - 2.0 * inlierness + self._center_norm
         return np.sqrt(np.maximum(squared, 0.0))
 
-    def _describe(self, solution: OneClassSolution, kernel: Kernel) -> None:
-        super()._describe(solution, kernel)
+    def _describe(self, solution: OneClassSolution, alpha: NDArray[np.float64], kernel: Kernel) -> None:
+        super()._describe(solution, alpha, kernel)
         self._height = float(np.exp(kernel.log_similarity(np.zeros(1))[0]))
         self._center_norm = 2.0 * solution.objective
         self.dual_objective_ = self._height - self._center_norm
         self.radius_ = math.sqrt(max(self._height - 2.0 * solution.rho + self._center_norm, 0.0))
 
 
-def _network(X: Points, solution: OneClassSolution, kernel: Kernel) -> DistanceNetwork:
-    support = np.flatnonzero(solution.alpha)
+def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:
+    support = np.flatnonzero(alpha)
     return DistanceNetwork(
-        X[support],
-        kernel=kernel,
-        log_weights=np.log(solution.alpha[support]),
-        rows=support,
-        n_rows=X.shape[0],
+        X[support], kernel=kernel, log_weights=np.log(alpha[support]), rows=support, n_rows=X.shape[0]
     )
 
 
@@ -213,15 +231,11 @@ def _start(previous: DistanceNetwork | None, n: int) -> NDArray[np.float64] | No
     return alpha
 
 
-def _check_share(nu: float) -> None:
-    if not (isinstance(nu, Real) and 0.0 < nu <= 1.0):
-        raise ValueError(f"nu={nu!r}: expected a share in (0, 1], the largest share of training outliers.")
-
-
-def _warn(name: str, solution: OneClassSolution, tol: float) -> None:
+def _warn(name: str, solution: OneClassSolution, kernel: Kernel, tol: float) -> None:
+    indefinite = " The kernel is indefinite for q > 2: a smaller q converges." if kernel.q > 2.0 else ""
     warnings.warn(
         f"{name} stopped after {solution.n_iter} steps with a violation of {solution.violation:.1e}, above "
-        f"tol={tol:g}. Raise max_iter or tol, or use a kernel with q of at most 2.",
+        f"tol={tol:g}. Raise max_iter or tol.{indefinite}",
         ConvergenceWarning,
         stacklevel=4,  # the line that called fit
     )

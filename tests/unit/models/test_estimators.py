@@ -44,7 +44,17 @@ def new(rng):
     return 2.0 * rng.standard_normal((50, 3))
 
 
-@parametrize_with_checks([cls(kernel=name) for cls in MODELS.values() for name in NAMES])
+def expected_to_fail(estimator):
+    """Student's o = m / g counts centers: a row repeated is two of them, a row with weight 2 is one."""
+    if estimator.kernel != "student":
+        return {}
+    checks = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": "o counts centers" for kind in checks}
+
+
+@parametrize_with_checks(
+    [cls(kernel=name) for cls in MODELS.values() for name in NAMES], expected_failed_checks=expected_to_fail
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

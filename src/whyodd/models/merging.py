@@ -1,0 +1,81 @@
+"""Equal rows made into one with their weights added: the same problem, in an order of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whyodd.compute.points import canonical, is_sparse
+from whyodd.compute.row_hashes import row_hashes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """Distinct rows with positive weights, and how to get back to the rows given.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR array of shape (k, d)
+        The distinct rows.
+    weights : ndarray of shape (k,) or None
+        Their weights; None if every row given counts once and no two are equal.
+    """
+
+    rows: Points
+    weights: NDArray[np.float64] | None
+    _which: NDArray[np.intp] | None = None
+    _given: NDArray[np.float64] | None = None
+
+    def spread(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the distinct rows (k,) shared out to the rows given (n,), by weight."""
+        if self.weights is None or self._which is None or self._given is None:
+            return alpha
+        return np.where(self._given > 0.0, alpha[self._which] * self._given / self.weights[self._which], 0.0)
+
+    def gather(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of the rows given (n,) added up for the distinct rows (k,)."""
+        if self.weights is None or self._which is None:
+            return alpha
+        return np.asarray(np.bincount(self._which, alpha, self.weights.size), dtype=np.float64)
+
+
+def merge_equal_rows(X: Points, sample_weight: NDArray[np.float64] | None = None) -> MergedRows:
+    """Merge equal rows of X (n, d) and leave out those without weight.
+
+    Rows with weights, and rows repeated instead, give the very same result, whatever their order.
+    """
+    X = canonical(X)
+    hashes = row_hashes(X)
+    if sample_weight is None and np.unique(hashes).size == hashes.size:
+        return MergedRows(X, None)
+    given = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    used = np.flatnonzero(given > 0.0)
+    first, which = _distinct(X, used)
+    all_which = np.zeros(X.shape[0], dtype=np.intp)
+    all_which[used] = which
+    weights = np.asarray(np.bincount(which, given[used], first.size), dtype=np.float64)
+    return MergedRows(X[used[first]], weights, all_which, given)
+
+
+def _distinct(X: Points, used: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions in ``used`` of one row of each kind, in an order of values alone, and the kind of each."""
+    if not is_sparse(X):
+        _, first, which = np.unique(X[used], axis=0, return_index=True, return_inverse=True)
+        return first, which.ravel()
+    keys = [_sparse_key(X, i) for i in used]
+    kinds = {key: kind for kind, key in enumerate(sorted(set(keys)))}
+    which = np.array([kinds[key] for key in keys], dtype=np.intp)
+    _, first = np.unique(which, return_index=True)
+    return first, which
+
+
+def _sparse_key(X: Points, i: int) -> tuple[bytes, bytes]:
+    part = slice(X.indptr[i], X.indptr[i + 1])
+    return X.indices[part].tobytes(), X.data[part].tobytes()
