@@ -23,6 +23,7 @@ from whyodd.compute.points import (
     to_dense,
 )
 from whyodd.compute.pooling import pool_block
+from whyodd.compute.scratch import scratch
 from whyodd.compute.soft_min import Pooled, Rows
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) ->
 
     # Beside the products: raw rows, four arrays in float64, a product of width 2 d, rows local to each group.
     far = _sweep(X, own, centers, work, explain, floats_per_row=(14 + len(centers.groups)) * d)
+    relevance[far], scores.outlierness[far] = 0.0, np.inf
     for index, rescaled in _beyond_reach(X, far, centers, work):
         part, inner = decompose(X[index], own[index], rescaled, _inside(work))
         with np.errstate(over="ignore"):  # an infinite relevance is reported by whoever asked
@@ -145,6 +147,7 @@ def assign(
 
     floats_per_row = centers.shape[0] + (2 + len(centers.groups)) * centers.shape[1]
     far = _sweep(X, own, centers, work, score, floats_per_row=floats_per_row)
+    scores.outlierness[far], scores.log_inlierness[far] = np.inf, -np.inf
     for index, rescaled in _beyond_reach(X, far, centers, work):
         inner = assign(X[index], own[index], rescaled, _inside(work), _at_rows(consume, index))
         scores.put(index, inner)
@@ -171,20 +174,21 @@ def _sweep(
     threads, memory_mb = _within_memory(threads, 8 * _ROW_BUFFERS * m, work.memory_mb)
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
-    with announced_compilation(centers.dtype, centers.is_sparse) as is_new:
-        if (is_new or n > 2 * _PROBED_ROWS) and not _probe(X, centers):
+    # Threads of BLAS keep spinning for a while after a product, in the way of ours.
+    with announced_compilation(centers.dtype, centers.is_sparse) as is_new, blocks.single_threaded_blas():
+        if (is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)) and not _probe(X, centers):
             centers = centers.widened
     far: list[NDArray[np.intp]] = []
 
     def through(shared: blocks.Blocks) -> None:
-        scratch = np.empty((size, m), dtype=centers.dtype)
-        for where in shared:
-            block = _multiply(X[where], own[where], centers, scratch, where)
-            if not step(block, centers):
-                block = _multiply(X[where], own[where], centers.widened, np.empty((size, m)), where)
-                step(block, centers.widened)
-            if block.far.size:
-                far.append(block.far)
+        with scratch((size, m), centers.dtype) as products:
+            for where in shared:
+                block = _multiply(X[where], own[where], centers, products, where)
+                if not step(block, centers):
+                    block = _multiply(X[where], own[where], centers.widened, np.empty((size, m)), where)
+                    step(block, centers.widened)
+                if block.far.size:
+                    far.append(block.far)
 
     blocks.run(blocks.Blocks(n, size, work.progress), threads, through)
     return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
@@ -196,10 +200,10 @@ def _probe(X: Points, centers: Centers) -> bool:
         index = np.zeros(1, dtype=np.intp)
     else:
         index = np.unique(np.linspace(0, X.shape[0] - 1, _PROBED_ROWS).astype(np.intp))
-    scratch = np.empty((index.size, centers.shape[0]), dtype=centers.dtype)
-    block = _multiply(X[index], np.full(index.size, -1), centers, scratch, slice(0, index.size))
     pooled = Scores.empty(index.size).at(slice(None))
-    return bool(pool_block(block.products, block.rows, centers.pool, pooled, False, np.empty((0, 0))))
+    with scratch((index.size, centers.shape[0]), centers.dtype) as products:
+        block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
+        return bool(pool_block(products, block.rows, centers.pool, pooled, False, np.empty((0, 0))))
 
 
 def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tuple[int, float]:
@@ -209,9 +213,9 @@ def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tup
     return threads, max(memory_mb - threads * each, 0.0)
 
 
-def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, scratch: Floats, where: slice) -> Block:
+def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floats, where: slice) -> Block:
     raw = _like_centers(raw, centers)
-    products = scratch[: raw.shape[0]]
+    products = buffer[: raw.shape[0]]
     local, norms = [], np.empty((raw.shape[0], len(centers.groups)))
     far = np.zeros(raw.shape[0], dtype=bool)
     for g, group in enumerate(centers.groups):
@@ -246,9 +250,10 @@ def _like_centers(raw: Points, centers: Centers) -> Points:
 def _beyond_reach(
     X: Points, far: NDArray[np.intp], centers: Centers, work: Work
 ) -> Iterator[tuple[NDArray[np.intp], Centers]]:
-    """Far rows in bunches of like distance, each with centers prepared in float64 at that scale."""
-    if not far.size:
-        return
+    """Far rows in bunches of like distance, each with centers prepared in float64 at that scale.
+
+    Rows that are out of reach at their own scale (a difference beyond the largest float) are left out.
+    """
     # Four copies of a bunch, in the form of the centers, take half of the memory.
     size = max(1, int(min(work.memory_mb * 2**19 / (4 * 8 * X.shape[1]), far.size)))
     for start in range(0, far.size, size):
@@ -258,7 +263,8 @@ def _beyond_reach(
         bunches = np.frexp(distances)[1] // 256
         for bunch in np.unique(bunches):
             scale = power_of_two(float(distances[bunches == bunch].max()))
-            yield index[bunches == bunch], centers.rescaled(scale)
+            if scale != centers.scale or centers.dtype != np.float64:
+                yield index[bunches == bunch], centers.rescaled(scale)
 
 
 def _moved(points: Points, origin: NDArray[np.float64]) -> Points:

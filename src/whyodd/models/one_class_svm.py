@@ -91,7 +91,7 @@ class OneClassSVM(DistanceDetector):
     --------
     >>> import numpy as np, whyodd
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> model = whyodd.OneClassSVM(kernel="laplacian", sigma="median").fit(X)
+    >>> model = whyodd.OneClassSVM(sigma="median").fit(X)
     >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
     array([ 1, -1])
     >>> whyodd.explain(model, [[6.0, 0.0]]).reasons(0)[0].feature

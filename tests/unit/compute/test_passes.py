@@ -285,3 +285,10 @@ def test_expected_points_of_clusters_far_apart_are_good_in_float32():
     network = DistanceNetwork(centers)
     X = centers[:10:2]
     np.testing.assert_allclose(network.expected(X.astype(np.float32)), network.expected(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["outlierness", "decompose", "assignment"])
+def test_a_difference_beyond_the_largest_float_is_a_clear_error(method):
+    network = DistanceNetwork([[-1.7e308]], kernel=Exponential(q=1.0))
+    with pytest.raises(OverflowError, match="Row 0 of X is so far"):
+        getattr(network, method)([[1.7e308]])
