@@ -51,3 +51,8 @@ def mnist_class(digit: int) -> np.ndarray:
     """Training images of one digit (n, 784), values 0 to 255."""
     mnist = _arrays("mnist/mnist.npz")
     return mnist["x_train"][mnist["y_train"] == digit].reshape(-1, 784).astype(np.float64)
+
+
+def mnist_test() -> np.ndarray:
+    """The first 2,000 test images of all digits (2000, 784), values 0 to 255."""
+    return _arrays("mnist/mnist.npz")["x_test"][:2_000].reshape(-1, 784).astype(np.float64)
