@@ -170,9 +170,9 @@ class RadialPoints:
 
         return np.asarray(sum(for_row_tiles(len(self), work)))
 
-    def gram(self) -> Float32Array:
+    def gram(self, out: Float32Array | None = None) -> Float32Array:
         """Compute the square matrix K, exactly symmetric, 1 on its diagonal."""
-        K = np.empty((len(self), len(self)), np.float32)
+        K = np.empty((len(self), len(self)), np.float32) if out is None else out
 
         def work(tiles: Iterable[slice]) -> None:
             similarities = _TileOfSimilarities(self)

@@ -28,6 +28,7 @@ from whyodd.compute.dual_problem import DualProblem
 from whyodd.compute.gram import ROUGHEST, CoarseGram, Float64Array, IndexArray, RadialPoints
 from whyodd.compute.pair_steps import descend_by_pairs
 from whyodd.compute.passes import Work, assign
+from whyodd.compute.scratch import scratch
 from whyodd.compute.spectral_steps import project, spectral_steps
 
 if TYPE_CHECKING:
@@ -272,11 +273,13 @@ def _solve(problem: DualProblem, tol: float, run: _Run) -> None:
 
 def _solve_dense(problem: DualProblem, tol: float, run: _Run) -> None:
     """Pairwise steps on a dense K, in bursts that leave time to show progress and to be interrupted."""
-    K, violation = problem.points.gram(), np.inf
-    while violation > tol and not run.exhausted:
-        burst = min(_STEPS_AT_ONCE, run.max_steps - run.steps)
-        steps, violation = descend_by_pairs(K, problem.alpha, problem.upper, problem.gradient, tol, burst)
-        run.report(problem, steps, violation)
+    violation = np.inf
+    with scratch((len(problem), len(problem)), np.dtype(np.float32)) as K:
+        problem.points.gram(out=K)
+        while violation > tol and not run.exhausted:
+            burst = min(_STEPS_AT_ONCE, run.max_steps - run.steps)
+            steps, violation = descend_by_pairs(K, problem.alpha, problem.upper, problem.gradient, tol, burst)
+            run.report(problem, steps, violation)
 
 
 def _approach(problem: DualProblem, tol: float, run: _Run) -> None:
