@@ -168,7 +168,7 @@ def is_exponential(kernel: KernelNumbers) -> bool:
     """Which of the families that the compiled loops know a kernel belongs to."""
     known = {"exponential": True, "student": False}
     if kernel.family not in known:
-        raise NotImplementedError(f"no compiled loops for kernels of the family {kernel.family!r}")
+        raise ValueError(f"no compiled loops for kernels of the family {kernel.family!r}")
     return known[kernel.family]
 
 
