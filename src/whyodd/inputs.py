@@ -111,7 +111,7 @@ def _check_shape(values: Any, what: str) -> None:
     if values.ndim != 2:
         raise ValueError(
             f"{what} must be a table of shape (rows, columns), but has {values.ndim} dimension(s). "
-            f"Pass a single row as {what}.reshape(1, -1)."
+            "Pass a single row as a table of one row: [row], or frame.iloc[[0]] of a data frame."
         )
     if 0 in values.shape:
         n, d = values.shape

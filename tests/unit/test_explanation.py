@@ -64,6 +64,7 @@ class TestFrozen:
         X = odd.to_numpy(copy=True)
         whyodd.explain(model, X)
         X[0, 0] = 0.0
+        assert X.flags.writeable
 
 
 class TestSlicing:

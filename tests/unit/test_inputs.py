@@ -217,7 +217,7 @@ WRONG = {
     "records": (np.zeros(2, dtype=[("a", float), ("b", float)]), r"must hold numbers"),
     "one number": (3.0, r"must be a table of shape \(rows, columns\), but has 0 dimension"),
     "nothing": (None, r"must be a table|must hold numbers"),
-    "one row": ([1.0, 2.0], r"has 1 dimension\(s\)\. Pass a single row as X\.reshape\(1, -1\)"),
+    "one row": ([1.0, 2.0], r"has 1 dimension\(s\)\. Pass a single row as a table of one row"),
     "one row, sparse": (sparse.coo_array(np.array([1.0, 2.0])), r"has 1 dimension"),
     "a series": (pd.Series([1.0, 2.0]), r"has 1 dimension"),
     "three dimensions": (np.zeros((2, 2, 2)), r"has 3 dimension"),

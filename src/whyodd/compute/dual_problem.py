@@ -14,8 +14,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from whyodd.compute.gram import Float64Array, IndexArray, RadialPoints
 
-# Relative rounding error of one update of the gradient: that of float32 similarities, generously.
-_ROUNDING = 1e-6
 # How many of the worst violators on either side bring similar support vectors into a working set.
 _WORST = 4
 
@@ -32,15 +30,12 @@ class DualProblem:
     alpha : ndarray (n,)
     gradient : ndarray (n,)
         Kα + p.
-    drift : float
-        Estimate of the rounding error that updates have left in the gradient.
     """
 
     points: RadialPoints
     upper: Float64Array
     alpha: Float64Array
     gradient: Float64Array
-    drift: float = 0.0
 
     @classmethod
     def at(cls, points: RadialPoints, upper: Float64Array, alpha: Float64Array) -> DualProblem:
@@ -118,17 +113,12 @@ class DualProblem:
         self.gradient += self.points.product(part.points.take(moved), change[moved])
         self.gradient[index] = part.gradient
         self.alpha[index] = part.alpha
-        self._count_drift(change)
 
     def move_to(self, alpha: Float64Array) -> None:
         """Change all coefficients at once."""
         change = alpha - self.alpha
         self.gradient += self.points.gram_product(change)
         self.alpha = alpha
-        self._count_drift(change)
-
-    def _count_drift(self, change: Float64Array) -> None:
-        self.drift += _ROUNDING * float(np.abs(change).sum())
 
 
 def _smallest(index: IndexArray, values: npt.NDArray[Any], count: int) -> IndexArray:

@@ -140,16 +140,16 @@ def solve_one_class(
         # float32 similarities may hide a little of the violation.
         _solve(problem, _FLOAT32_SHARE * goal, run)
         exact = _Exact.of(X, problem, kernel, height)
-        if run.checks > 0 or len(problem) <= _DENSE:
+        in_all_rows = run.checks > 0 or len(problem) <= _DENSE
+        if in_all_rows:
             problem.gradient = exact.gradient(np.arange(len(problem)))
-            violation = problem.violation()
-        else:
-            violation = exact.violation()
+        violation = problem.violation() if in_all_rows else exact.violation()
         run.checks += 1
         if violation <= goal or run.exhausted:
             return _solution(problem, violation, goal, run, height)
         # On from the exact gradient: what float32 makes of small steps from there is smaller still.
-        problem.gradient, problem.drift = exact.gradient(np.arange(len(problem))), 0.0
+        if not in_all_rows:
+            problem.gradient = exact.gradient(np.arange(len(problem)))
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,7 @@ class TestBadInput:
             whyodd.explain(model, odd.head(0))
 
     def test_one_dimension(self, model, odd):
-        with pytest.raises(ValueError, match="reshape"):
+        with pytest.raises(ValueError, match="Pass a single row as a table of one row"):
             whyodd.explain(model, odd.to_numpy()[0])
 
     def test_unfitted_model(self, odd):
