@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute import passes
-from whyodd.compute.centers import choose_dtype, prepare
+from whyodd.compute.components import Components
+from whyodd.compute.mapped_rows import Mapped
+from whyodd.compute.nearest import Neighbors
+from whyodd.compute.passes import Work
+from whyodd.compute.points import to_dense
+from whyodd.compute.soft import SoftMin
 from whyodd.inputs import as_matrix
 from whyodd.kernels import Exponential, Kernel
+from whyodd.metrics import ComponentMetric, LinearMetric
+from whyodd.poolings import Pooling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from whyodd.compute.centers import Centers
+    from whyodd.compute.passes import Scores
+    from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
+    from whyodd.metrics import Metric
 
     Floats = NDArray[np.floating]
+    Passes = SoftMin | Neighbors | Components | Mapped[SoftMin] | Mapped[Neighbors]
+
+
+# What a hard pooling pools: d itself, as the energy of this kernel is.
+_DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class Decomposition:
     Attributes
     ----------
     relevance : ndarray of shape (n, d)
-        Relevance R_i ≥ 0 of each input variable.
+        Relevance R_i of each input variable: at least 0, unless a metric or a map mixes variables.
     unexplained : ndarray of shape (n,)
         Σ_j D_j⁺ ≥ 0, the part of the outlierness that belongs to no variable.
     outlierness : ndarray of shape (n,)
@@ -48,7 +63,7 @@ class Decomposition:
 class DistanceNetwork:
     """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o = -log g or m / g.
 
-    Layer 1 measures the distances of a point to the centers, layer 2 pools them softly. The output is
+    Layer 1 measures the distances of a point to the centers, layer 2 pools them. The output is
     redistributed onto centers and from there onto input variables, conserving the sum (Kauffmann, Müller and
     Montavon, sections "Explaining Inlierness" and "Explaining Outlierness").
 
@@ -62,6 +77,12 @@ class DistanceNetwork:
         ``whyodd.kernels.Exponential`` or ``Student``; a Gaussian of bandwidth 1 by default.
     log_weights : array-like of shape (m,), optional
         log α_j instead of ``weights``, for weights too small for a float. Normalised inside.
+    pooling : whyodd.poolings.Pooling, optional
+        Hard pooling of the nearest distances themselves, without kernel and weights: o is the pooled distance
+        and g = exp(-o). Soft min-pooling over the kernel by default.
+    metric : whyodd.metrics.LinearMetric or ComponentMetric, optional
+        Distances after a linear map, d_j = ‖A (x - u_j)‖; a map per center is for soft pooling only.
+        Single relevances may then be negative (a broken correlation), unless the map is diagonal.
     offset : float, default 0.0
         Constant that gives back the score of the model the network was made of (each adapter says how).
     rows : array-like of int of shape (m,), optional
@@ -89,10 +110,11 @@ class DistanceNetwork:
     weights: NDArray[np.float64]
     log_weights: NDArray[np.float64]
     kernel: Kernel
+    pooling: Pooling | None
+    metric: Metric | None
     offset: float
     rows: NDArray[np.intp] | None
     n_rows: int | None
-    _prepared: dict[np.dtype[Any], Centers]
 
     def __init__(
         self,
@@ -101,21 +123,30 @@ class DistanceNetwork:
         kernel: Kernel | None = None,
         *,
         log_weights: ArrayLike | None = None,
+        pooling: Pooling | None = None,
+        metric: Metric | None = None,
         offset: float = 0.0,
         rows: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
         points = _read_only(as_matrix(centers, dtype=np.float64, what="centers").values)
         logs = _read_only(_checked_log_weights(weights, log_weights, points.shape[0]))
+        if pooling is not None:
+            _check_pooling(pooling, metric, points.shape[0])
+            _check_unused(weights, log_weights, kernel)
+            kernel = _DISTANCE_ITSELF
+        if metric is not None:
+            _check_metric(metric, *points.shape)
         fields = {
             "centers": points,
             "log_weights": logs,
             "weights": _read_only(np.exp(logs)),
             "kernel": _checked_kernel(kernel),
+            "pooling": pooling,
+            "metric": metric,
             "offset": float(offset),
             "rows": None if rows is None else _checked_rows(rows, points.shape[0]),
             "n_rows": n_rows,
-            "_prepared": {},
         }
         self.__dict__.update(fields)
 
@@ -127,16 +158,15 @@ class DistanceNetwork:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled state is made anew on the other side.
-        keywords = {
-            "log_weights": self.log_weights,
-            "offset": self.offset,
-            "rows": self.rows,
-            "n_rows": self.n_rows,
-        }
-        return _rebuild, (self.centers, self.kernel, keywords)
+        names = ["metric", "offset", "rows", "n_rows"]
+        names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
+        return _rebuild, (self.centers, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
-        return f"DistanceNetwork({self.n_centers} centers, {self.n_features} variables, {self.kernel})"
+        parts = [f"{self.n_centers} centers", f"{self.n_features} variables"]
+        parts.append(repr(self.kernel if self.pooling is None else self.pooling))
+        parts += [] if self.metric is None else [repr(self.metric)]
+        return f"DistanceNetwork({', '.join(parts)})"
 
     @property
     def n_centers(self) -> int:
@@ -172,35 +202,56 @@ class DistanceNetwork:
         """Relevance R_i = Σ_j Δ_j (x_i - u_ji)² / d²_j of each input variable for the outlierness (n, d)."""
         return self.decompose(X, **keywords).relevance
 
-    def decompose(self, X: Any, *, own: ArrayLike | None = None, **work: Any) -> Decomposition:
-        """Everything about the outlierness in one pass: o, R_i and what belongs to no variable."""
+    def decompose(
+        self, X: Any, *, own: ArrayLike | None = None, through: LinearMap | None = None, **work: Any
+    ) -> Decomposition:
+        """Everything about the outlierness in one pass: o, R_i and what belongs to no variable.
+
+        ``through``: a linear map that made X of other variables; relevance (n, through.n_inputs) is theirs.
+        """
         values, left_out = self._checked_input(X, own)
-        relevance, scores = passes.decompose(values, left_out, self._centers_for(values), passes.Work(**work))
+        if through is not None and through.n_outputs != self.n_features:
+            raise ValueError(f"{through} must end in the {self.n_features} variable(s) of the network.")
+        relevance, scores = self._passes.decompose(values, left_out, Work(**work), through)
         _check_representable(scores.outlierness)
         _check_fits(relevance)
+        relevance = relevance.astype(values.dtype, copy=False)
         return Decomposition(relevance, scores.unexplained, scores.outlierness, scores.log_inlierness)
 
     def expected(self, X: Any, **keywords: Any) -> Floats:
         """Expected point Σ_j p_j u_j (n, d): what a normal point like this one looks like."""
-        values = as_matrix(X).values
-        out = np.empty(values.shape, dtype=values.dtype)
+        return self.average(X, self.centers, **keywords)
 
-        def average(rows: Any, p: Floats) -> None:
+    def average(self, X: Any, values: Points, **keywords: Any) -> Floats:
+        """Σ_j p_j v_j (n, k) of any values v (m, k) that belong to the centers."""
+        rows_given = as_matrix(X).values
+        out = np.empty((rows_given.shape[0], values.shape[1]), dtype=rows_given.dtype)
+
+        def average(rows: Any, p: Any) -> None:
             p = p.astype(np.float64, copy=False)
-            nearest = self.centers[np.argmax(p, axis=1)]
-            nearest = nearest.toarray() if sparse.issparse(nearest) else nearest
+            nearest = to_dense(values[np.asarray(p.argmax(axis=1)).ravel()])
             # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
-            out[rows] = p @ self.centers + (1.0 - p.sum(axis=1, keepdims=True)) * nearest
+            lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
+            out[rows] = to_dense(p @ values) + lost * nearest
 
-        self._assign(values, average, **keywords)
+        self._assign(rows_given, average, **keywords)
         return out
 
     def nearest(self, X: Any, k: int, **keywords: Any) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """The k centers with the largest assignment, descending: index, p_j and α_j k_j, each (n, k)."""
+        """The k centers that count most, descending: index, p_j and p_j g (α_j k_j), each (n, k).
+
+        They are those with the largest assignment, or the nearest ones for a hard pooling.
+        """
         if not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k={k!r}: expected how many centers to give, a whole number of at least 1.")
         values = as_matrix(X).values
-        k = min(int(k), self.n_centers)
+        find = self._nearest_by_assignment if self.pooling is None else self._nearest_by_distance
+        index, p, scores = find(values, min(int(k), self.n_centers), **keywords)
+        return index, p, p * np.exp(scores.log_inlierness)[:, None]
+
+    def _nearest_by_assignment(
+        self, values: Points, k: int, **keywords: Any
+    ) -> tuple[NDArray[np.intp], Floats, Scores]:
         index = np.empty((values.shape[0], k), dtype=np.intp)
         p_nearest = np.empty((values.shape[0], k), dtype=values.dtype)
 
@@ -209,38 +260,60 @@ class DistanceNetwork:
             p_nearest[rows] = np.take_along_axis(p, index[rows], axis=1)
 
         scores = self._assign(values, select, **keywords)
-        return index, p_nearest, p_nearest * np.exp(scores.log_inlierness)[:, None]
+        return index, p_nearest, scores
+
+    def _nearest_by_distance(
+        self, values: Points, k: int, *, own: ArrayLike | None = None, **work: Any
+    ) -> tuple[NDArray[np.intp], Floats, Scores]:
+        values, left_out = self._checked_input(values, own)
+        # Where a row's own center is left out there is one less to give.
+        k = min(k, self.n_centers - bool(left_out.max() >= 0))
+        passes: Any = self._passes
+        index, p, scores = passes.nearest(values, left_out, Work(**work), k)
+        return index, p, scores
+
+    @cached_property
+    def _passes(self) -> Passes:
+        """The arithmetic: which passes over the rows this network needs."""
+        if isinstance(self.metric, ComponentMetric):
+            return Components(to_dense(self.centers), self.log_weights, self.kernel, self.metric)
+        if isinstance(self.metric, LinearMetric):
+            if self.pooling is None:
+                return Mapped.of(self.centers, self.metric.matrix, self._soft)
+            return Mapped.of(self.centers, self.metric.matrix, self._hard)
+        return self._soft(self.centers) if self.pooling is None else self._hard(self.centers)
+
+    def _soft(self, points: Points) -> SoftMin:
+        return SoftMin(points, self.log_weights, self.kernel)
+
+    def _hard(self, points: Points) -> Neighbors:
+        if self.pooling is None:
+            raise TypeError("Soft pooling knows no neighbours.")
+        return Neighbors(points, self.pooling)
 
     def _assign(
         self,
         X: Any,
-        consume: Callable[[Any, Floats], None] | None,
+        consume: Callable[[Any, Any], None] | None,
         *,
         own: ArrayLike | None = None,
         **work: Any,
-    ) -> passes.Scores:
+    ) -> Scores:
         values, left_out = self._checked_input(X, own)
-        scores = passes.assign(values, left_out, self._centers_for(values), passes.Work(**work), consume)
+        scores = self._passes.assign(values, left_out, Work(**work), consume)
         _check_representable(scores.outlierness)
         return scores
 
-    def _per_center(self, X: Any, factor: Callable[[passes.Scores], Floats], **keywords: Any) -> Floats:
+    def _per_center(self, X: Any, factor: Callable[[Scores], Floats], **keywords: Any) -> Floats:
         values = as_matrix(X).values
         out = np.empty((values.shape[0], self.n_centers), dtype=values.dtype)
 
-        def copy(rows: Any, p: Floats) -> None:
-            out[rows] = p
+        def copy(rows: Any, p: Any) -> None:
+            out[rows] = to_dense(p)
 
         scores = self._assign(values, copy, **keywords)
         out *= factor(scores)[:, None]
         return out
-
-    def _centers_for(self, values: Floats) -> Centers:
-        """Centers ready for rows of this dtype, prepared once: rows often come one at a time."""
-        if values.dtype not in self._prepared:
-            dtype = choose_dtype(values.dtype, self.centers, self.kernel)
-            self._prepared[values.dtype] = prepare(self.centers, self.log_weights, self.kernel, dtype=dtype)
-        return self._prepared[values.dtype]
 
     def _checked_input(self, X: Any, own: ArrayLike | None) -> tuple[Floats, NDArray[np.intp]]:
         values = as_matrix(X).values
@@ -262,17 +335,28 @@ class DistanceNetwork:
             )
         if left_out.min() < -1 or left_out.max() >= self.n_centers:
             raise ValueError(f"own must lie between -1 (none) and {self.n_centers - 1}, the last center.")
+        self._check_some_left(left_out)
+        return left_out.astype(np.intp)
+
+    def _check_some_left(self, left_out: NDArray[np.integer]) -> None:
+        if self.pooling is not None:
+            if self.n_centers <= self.pooling.k and left_out.max() >= 0:
+                raise ValueError(
+                    f"Without a row's own center {self.n_centers - 1} are left, but {self.pooling.k} "
+                    "neighbours count. Use a model with more rows, or do not exclude the row itself "
+                    "(exclude_self=False)."
+                )
+            return
         lone = np.isneginf(np.delete(self.log_weights, int(np.argmax(self.log_weights)))).all()
         if lone and np.any(left_out == np.argmax(self.log_weights)):
             raise ValueError(
                 "Leaving out the only center with a weight leaves nothing to compare with. "
                 "Use a model with more centers, or do not exclude the row itself (exclude_self=False)."
             )
-        return left_out.astype(np.intp)
 
 
-def _rebuild(centers: Any, kernel: Kernel, keywords: dict[str, Any]) -> DistanceNetwork:
-    return DistanceNetwork(centers, None, kernel, **keywords)
+def _rebuild(centers: Any, keywords: dict[str, Any]) -> DistanceNetwork:
+    return DistanceNetwork(centers, **keywords)
 
 
 def _read_only(values: Any) -> Any:
@@ -324,6 +408,26 @@ def _checked_kernel(kernel: Kernel | None) -> Kernel:
             f"kernel must be a whyodd.kernels.Exponential or Student, but {type(kernel).__name__} came."
         )
     return kernel
+
+
+def _check_pooling(pooling: object, metric: Metric | None, m: int) -> None:
+    if not isinstance(pooling, Pooling):
+        raise TypeError(f"pooling must be one of whyodd.poolings, but {type(pooling).__name__} came.")
+    if isinstance(metric, ComponentMetric):
+        message = "A metric per center is for soft pooling. Pass a LinearMetric, or no pooling."
+        raise ValueError(message)  # noqa: TRY004 - a metric, but not for this pooling
+    pooling.check(m)
+
+
+def _check_unused(*arguments: object) -> None:
+    if any(argument is not None for argument in arguments):
+        raise ValueError("A hard pooling uses neither weights nor a kernel. Leave them out, or the pooling.")
+
+
+def _check_metric(metric: object, m: int, d: int) -> None:
+    if not isinstance(metric, (LinearMetric, ComponentMetric)):
+        raise TypeError(f"metric must be one of whyodd.metrics, but {type(metric).__name__} came.")
+    metric.check(m, d)
 
 
 def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # the last-level cache.
 BLOCK_ELEMENTS = 1 << 20
 MAX_BLOCK_ROWS = 512
+# Pairs below which starting threads costs more than they save.
+WORTH_A_THREAD = 1 << 20
 
 
 def count_threads(n_jobs: int | None) -> int:

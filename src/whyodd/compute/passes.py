@@ -13,6 +13,7 @@ from whyodd.compute import blocks
 from whyodd.compute.announce import announced_compilation
 from whyodd.compute.centers import Centers, power_of_two, rounding
 from whyodd.compute.contraction import add_contraction, finish_block
+from whyodd.compute.mixing import MixedContraction
 from whyodd.compute.points import (
     as_compiled,
     blanked,
@@ -33,16 +34,17 @@ if TYPE_CHECKING:
 
     from whyodd.compute.centers import Group
     from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
 
 
-# Pairs below which starting threads costs more than they save.
-_WORTH_A_THREAD = 1 << 20
 # Rows that tell whether float32 will do for the rest.
 _PROBED_ROWS = 32
 # Arrays of one number per center that a thread needs beside its block.
 _ROW_BUFFERS = 16
+# In place of relevance, where none is asked for pair by pair.
+_NOTHING = np.empty((0, 0))
 
 
 @dataclass(frozen=True)
@@ -87,22 +89,31 @@ class Block:
     """Some rows of X as the passes need them: raw, local to each group of centers, and multiplied by Uᵀ."""
 
     where: slice
+    raw: Points
     rows: Rows
     local: list[Points]
     products: Floats
     far: NDArray[np.intp]
 
 
-def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) -> tuple[Floats, Scores]:
+def decompose(
+    X: Points, own: NDArray[np.intp], centers: Centers, work: Work, through: LinearMap | None = None
+) -> tuple[Floats, Scores]:
     """Input relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j and the scores of each row.
 
+    ``through`` a linear map, relevance is that of the variables before it; the centers are in float64 then.
     Rows whose outlierness no float can hold come out infinite.
     """
-    n, d = X.shape
+    n, d = X.shape[0], X.shape[1] if through is None else through.n_inputs
     relevance = np.empty((n, d), dtype=X.dtype)
     scores = Scores.empty(n)
+    mixed = None if through is None else MixedContraction.of(centers, through)
 
     def explain(block: Block, centers: Centers) -> bool:
+        if mixed is not None:
+            pool_block(block.products, block.rows, centers.pool, scores.at(block.where), True, _NOTHING)
+            relevance[block.where] = mixed.contract(block.products, block.raw, block.local)
+            return True
         pooled = scores.at(block.where)
         size = (block.products.shape[0], d)
         W, direct, contracted, bound = block.products, np.zeros(size), np.zeros(size), np.zeros(size)
@@ -118,10 +129,11 @@ def decompose(X: Points, own: NDArray[np.intp], centers: Centers, work: Work) ->
         return True
 
     # Beside the products: raw rows, four arrays in float64, a product of width 2 d, rows local to each group.
-    far = _sweep(X, own, centers, work, explain, floats_per_row=(14 + len(centers.groups)) * d)
+    width = max(d, X.shape[1])
+    far = _sweep(X, own, centers, work, explain, floats_per_row=(14 + len(centers.groups)) * width)
     relevance[far], scores.outlierness[far] = 0.0, np.inf
     for index, rescaled in _beyond_reach(X, far, centers, work):
-        part, inner = decompose(X[index], own[index], rescaled, _inside(work))
+        part, inner = decompose(X[index], own[index], rescaled, _inside(work), through)
         with np.errstate(over="ignore"):  # an infinite relevance is reported by whoever asked
             relevance[index] = part
         scores.put(index, inner)
@@ -139,8 +151,8 @@ def assign(
     scores = Scores.empty(X.shape[0])
 
     def score(block: Block, centers: Centers) -> bool:
-        p, nothing = block.products, np.empty((0, 0))
-        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
+        p = block.products
+        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, _NOTHING)
         if done and consume is not None:
             consume(block.where, centers.in_given_order(p))
         return bool(done)
@@ -170,7 +182,7 @@ def _sweep(
     """
     n, m = X.shape[0], centers.shape[0]
     threads = blocks.count_threads(work.n_jobs)
-    threads = threads if n * m > _WORTH_A_THREAD else 1
+    threads = threads if n * m > blocks.WORTH_A_THREAD else 1
     threads, memory_mb = _within_memory(threads, 8 * _ROW_BUFFERS * m, work.memory_mb)
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
@@ -203,7 +215,7 @@ def _probe(X: Points, centers: Centers) -> bool:
     pooled = Scores.empty(index.size).at(slice(None))
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
-        return bool(pool_block(products, block.rows, centers.pool, pooled, False, np.empty((0, 0))))
+        return bool(pool_block(products, block.rows, centers.pool, pooled, False, _NOTHING))
 
 
 def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tuple[int, float]:
@@ -227,7 +239,7 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
         _product_into(x, group, products)
         local.append(x)
     rows = Rows(as_compiled(raw), norms, centers.own_in_order(own))
-    return Block(where, rows, local, products, where.start + np.flatnonzero(far))
+    return Block(where, raw, rows, local, products, where.start + np.flatnonzero(far))
 
 
 def _product_into(x: Points, group: Group, products: Floats) -> None:

@@ -62,7 +62,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
     """From S = X Uᵀ to the scores of each row and, in place, soft assignments p or weights of an explanation.
 
     ``explaining``: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated exactly are added to ``direct``
-    (n, d) at once and get W = 0. Otherwise S becomes p, Σ_j p_j = 1, and ``direct`` is left alone.
+    (n, d) at once and get W = 0, unless it is empty. Otherwise S becomes p, Σ_j p_j = 1.
     Returns False, with nothing of use in S, if so many pairs need exact treatment that a wider dtype is
     cheaper.
     """
@@ -93,7 +93,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
             budget -= count
             if budget < 0.0:
                 return False
-            if explaining:
+            if explaining and direct.size > 0:
                 for r in range(count):
                     j = refined[r]
                     add_squares(rows.points, i, pool.points, j, pool.per_scale, wide_result[j], direct[i])

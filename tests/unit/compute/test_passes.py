@@ -75,7 +75,7 @@ def test_memory_stays_within_the_bound_with_many_groups_of_centers():
     centers[:, 0] += 1e5 * 4.0 ** (np.arange(320) % 16)
     X[:, 0] += centers[np.arange(2_000) % 320, 0]
     network = DistanceNetwork(centers)
-    assert len(network._centers_for(X).groups) == 16
+    assert len(network._passes._centers_for(X.dtype).groups) == 16
     network.decompose(X[:2])
     peak, _ = numpy_peak(lambda: network.decompose(X, memory_mb=8, n_jobs=1))
     assert peak < 8 * MB + X.nbytes + MB
@@ -230,7 +230,7 @@ def test_what_is_consumed_covers_every_row_in_the_order_of_the_given_centers():
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(20, 2)) + 1e7 * (np.arange(20) % 2)[:, None]
     network = DistanceNetwork(centers)
-    assert network._centers_for(np.zeros((1, 2))).order is not None
+    assert network._passes._centers_for(np.dtype(float)).order is not None
     np.testing.assert_array_equal(network.assignment(centers).argmax(axis=1), np.arange(20))
     own = np.arange(20)
     left = network.assignment(centers, own=own)
