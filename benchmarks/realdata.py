@@ -56,3 +56,9 @@ def mnist_class(digit: int) -> np.ndarray:
 def mnist_test() -> np.ndarray:
     """The first 2,000 test images of all digits (2000, 784), values 0 to 255."""
     return _arrays("mnist/mnist.npz")["x_test"][:2_000].reshape(-1, 784).astype(np.float64)
+
+
+def adbench(name: str) -> np.ndarray:
+    """Rows of one of the tabular sets, in an order without labels in it."""
+    X = _arrays(f"adbench/{name}.npz")["X"].astype(np.float64)
+    return X[np.random.default_rng(0).permutation(len(X))]

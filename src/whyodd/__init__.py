@@ -18,9 +18,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from whyodd import explainers, kernels
     from whyodd.adapters import UnsupportedModelError, neuralize
+    from whyodd.automatic import auto
+    from whyodd.axioms import check_outlierness
     from whyodd.explainers import explain
     from whyodd.explanation import Explanation
-    from whyodd.models import SVDD, OneClassSVM, calibrate
+    from whyodd.models import (
+        SVDD,
+        ExemplarMixture,
+        Gaussian,
+        GaussianMixture,
+        KernelDensity,
+        KNearestNeighbors,
+        LocalOutlierFactor,
+        OneClassSVM,
+        calibrate,
+    )
     from whyodd.network import DistanceNetwork
 
 __version__ = "0.1.0"
@@ -28,10 +40,18 @@ __version__ = "0.1.0"
 __all__ = [
     "SVDD",
     "DistanceNetwork",
+    "ExemplarMixture",
     "Explanation",
+    "Gaussian",
+    "GaussianMixture",
+    "KNearestNeighbors",
+    "KernelDensity",
+    "LocalOutlierFactor",
     "OneClassSVM",
     "UnsupportedModelError",
+    "auto",
     "calibrate",
+    "check_outlierness",
     "explain",
     "explainers",
     "kernels",
@@ -40,11 +60,19 @@ __all__ = [
 
 _HOME = {
     "DistanceNetwork": "whyodd.network",
+    "ExemplarMixture": "whyodd.models",
     "Explanation": "whyodd.explanation",
+    "Gaussian": "whyodd.models",
+    "GaussianMixture": "whyodd.models",
+    "KNearestNeighbors": "whyodd.models",
+    "KernelDensity": "whyodd.models",
+    "LocalOutlierFactor": "whyodd.models",
     "OneClassSVM": "whyodd.models",
     "SVDD": "whyodd.models",
     "UnsupportedModelError": "whyodd.adapters",
+    "auto": "whyodd.automatic",
     "calibrate": "whyodd.models",
+    "check_outlierness": "whyodd.axioms",
     "explain": "whyodd.explainers",
     "explainers": "whyodd",
     "kernels": "whyodd",

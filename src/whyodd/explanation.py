@@ -11,7 +11,8 @@ from scipy import sparse
 
 from whyodd.frames import build_frame
 from whyodd.notebook import html_view
-from whyodd.words import OddRow, Reason, number, sentence
+from whyodd.variables import Variables, deviates
+from whyodd.words import OddRow, Reason, is_missing, number, sentence, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.network import DistanceNetwork
 
     Floats = NDArray[np.floating]
 
 _UNEXPLAINED = "(unexplained)"
+_PER_ROW = (
+    "relevance",
+    "outlierness",
+    "unexplained",
+    "inlierness",
+    "data",
+    "inputs",
+    "rows",
+    "excluded",
+)
 _ROWS_SHOWN = 5
 _REASONS_SHOWN = 3
 
@@ -61,7 +71,8 @@ class Explanation:
     Attributes
     ----------
     relevance : ndarray of shape (n, d)
-        R_i ≥ 0, each variable's part of the outlierness.
+        R_i, each variable's part of the outlierness: at least 0, unless the model mixes variables (a full
+        covariance), where a variable that speaks against the oddness has less than 0.
     outlierness : ndarray of shape (n,)
         o(x) ≥ 0, high for anomalies.
     unexplained : ndarray of shape (n,)
@@ -71,15 +82,19 @@ class Explanation:
     feature_names : tuple of str
         The d variables.
     data : ndarray or CSR matrix of shape (n, d)
-        The values that were explained.
+        The values that were explained, as they were given: numbers, or objects where there are categories.
     rows : ndarray of shape (n,)
         Position of each row in the X that was given.
     excluded : ndarray of shape (n,)
         The row's own center, which was left out, or -1.
-    network : DistanceNetwork
+    network : DistanceNetwork or LinearScore
         What was explained.
     frame_kind : narwhals.Implementation or None
         The kind of data frame that was given, and that :meth:`to_frame` gives back.
+    inputs : ndarray or CSR matrix of shape (n, k), optional
+        The rows as they reached the network, where that is not ``data``.
+    variables : Variables, optional
+        How the network's variables look in units that people know.
 
     Examples
     --------
@@ -100,29 +115,36 @@ class Explanation:
     data: Points
     rows: NDArray[np.intp]
     excluded: NDArray[np.intp]
-    network: DistanceNetwork
+    network: Any
     frame_kind: nw.Implementation | None = None
+    inputs: Points = None
+    variables: Variables | None = None
 
     def __post_init__(self) -> None:
-        for name in ("relevance", "outlierness", "unexplained", "inlierness", "data", "rows", "excluded"):
+        if self.inputs is None:
+            object.__setattr__(self, "inputs", self.data)
+        if self.variables is None:
+            object.__setattr__(self, "variables", Variables(self.feature_names))
+        for name in _PER_ROW:
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, _read_only(value))
 
     @cached_property
-    def expected(self) -> Floats:
-        """(n, d) Σ_j p_j u_j: what a normal row like this one looks like."""
-        return _read_only(self.network.expected(self.data, own=self._own))
+    def expected(self) -> NDArray[Any]:
+        """(n, d) Σ_j p_j u_j in raw units: what a normal row like this one looks like.
+
+        Of a category the value with the most of p; None or NaN where it cannot be told.
+        """
+        return _read_only(self._variables.expected(self.network, self.inputs, self._own))
 
     @cached_property
     def direction(self) -> NDArray[np.int8]:
-        """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding."""
-        values = _dense(self.data)
-        size = np.maximum(np.abs(values), np.abs(self.expected))
-        gap = values - self.expected
-        # A sum over centers rounds by a few units in the last place of its largest term.
-        equal = np.abs(gap) <= 64 * np.finfo(gap.dtype).eps * size
-        return _read_only(np.where(equal, 0, np.sign(gap)).astype(np.int8))
+        """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding.
+
+        Also 0 for what is no number.
+        """
+        return _read_only(self._variables.direction(self.network, _dense(self.data), self.expected))
 
     def __len__(self) -> int:
         return len(self.outlierness)
@@ -132,16 +154,7 @@ class Explanation:
 
     def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> Explanation:
         picked = np.atleast_1d(np.arange(len(self))[index])
-        part = replace(
-            self,
-            relevance=self.relevance[picked],
-            outlierness=self.outlierness[picked],
-            unexplained=self.unexplained[picked],
-            inlierness=self.inlierness[picked],
-            data=self.data[picked],
-            rows=self.rows[picked],
-            excluded=self.excluded[picked],
-        )
+        part = replace(self, **{name: getattr(self, name)[picked] for name in _PER_ROW})
         # What is already computed is handed on; the rest is computed for the picked rows only.
         for name in vars(self).keys() & {"expected", "direction"}:
             part.__dict__[name] = _read_only(vars(self)[name][picked])
@@ -156,28 +169,31 @@ class Explanation:
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
         one = self[i]
-        value, share = _dense(one.data)[0], _share(one.relevance, one.outlierness)[0]
-        order = np.argsort(-one.relevance[0], kind="stable")[:k]
-        return [
-            Reason(
-                feature=self.feature_names[c],
-                value=float(value[c]),
-                expected=float(one.expected[0, c]),
-                direction=int(one.direction[0, c]),
-                relevance=float(one.relevance[0, c]),
-                share=float(share[c]),
-            )
-            for c in order
-        ]
+        return [one._reason(c) for c in np.argsort(-one.relevance[0], kind="stable")[:k]]
 
     def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
         """Why row ``i`` is odd, in one sentence with its ``k`` main reasons."""
-        return sentence(self._odd_row(i, k))
+        return sentence(self.odd_row(i, k))
+
+    def odd_row(self, i: int, k: int) -> OddRow:
+        """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
+        one = self[i]
+        constants = [one._reason(c) for c in self._variables.constant_at]
+        new = [reason for reason in constants if reason.never_varied]
+        main = [reason for reason in one.reasons(0, k + len(new)) if not reason.never_varied]
+        return OddRow(
+            row=int(one.rows[0]),
+            outlierness=float(one.outlierness[0]),
+            unexplained_share=float(_share(one.unexplained[:, None], one.outlierness)[0, 0]),
+            reasons=(*new, *main[:k]),
+        )
 
     def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
         """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
         count = min(k, self.network.n_centers)
-        nearest = self.network.nearest(self.data, count, own=self._own)
+        if count == 0:  # a linear model compares with no points
+            return [[] for _ in range(len(self))]
+        nearest = self.network.nearest(self.inputs, count, own=self._own)
         return [
             [self._neighbor(*entry) for entry in zip(*row, strict=True) if entry[0] != own]
             for *row, own in zip(*nearest, self.excluded, strict=True)
@@ -188,15 +204,15 @@ class Explanation:
 
         Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
         also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness.
+        Values are numbers, or text if there are categories among them.
         """
         n, d = self.relevance.shape
-        blank = np.full(n, np.nan)
         parts = np.column_stack([self.relevance, self.unexplained])
         columns = {
             "row": np.repeat(self.rows, d + 1),
             "feature": [*self.feature_names, _UNEXPLAINED] * n,
-            "value": np.column_stack([_dense(self.data), blank]).ravel(),
-            "expected": np.column_stack([self.expected, blank]).ravel(),
+            "value": _tidy(_dense(self.data)),
+            "expected": _tidy(self.expected),
             "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
             "relevance": parts.ravel(),
             "share": _share(parts, self.outlierness).ravel(),
@@ -218,8 +234,8 @@ class Explanation:
                     "unexplained": float(self.unexplained[i]),
                     "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
                     "relevance": self.relevance[i].tolist(),
-                    "value": values[i].tolist(),
-                    "expected": self.expected[i].tolist(),
+                    "value": [_plain(value) for value in values[i].tolist()],
+                    "expected": [_plain(value) for value in self.expected[i].tolist()],
                     "direction": self.direction[i].tolist(),
                 }
                 for i in range(len(self))
@@ -251,7 +267,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         shown = self.top(_ROWS_SHOWN)
-        rows = [shown._odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
+        rows = [shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
         return html_view(self._title(), self._notes(), rows)
 
     @property
@@ -262,13 +278,23 @@ class Explanation:
     def _own(self) -> NDArray[np.intp] | None:
         return self.excluded if self._n_excluded else None
 
-    def _odd_row(self, i: int, k: int) -> OddRow:
-        one = self[i]
-        return OddRow(
-            row=int(one.rows[0]),
-            outlierness=float(one.outlierness[0]),
-            unexplained_share=float(_share(one.unexplained[:, None], one.outlierness)[0, 0]),
-            reasons=tuple(one.reasons(0, k)),
+    @property
+    def _variables(self) -> Variables:
+        return self.variables or Variables(self.feature_names)
+
+    def _reason(self, c: int) -> Reason:
+        """Variable ``c`` of the first row."""
+        value, expected = _dense(self.data)[0, c], self.expected[0, c]
+        constants = self._variables.constant_at
+        never_varied = c in constants and deviates(value, constants[c])
+        return Reason(
+            feature=self.feature_names[c],
+            value=_scalar(value),
+            expected=_scalar(constants[c] if never_varied else expected),
+            direction=int(self.direction[0, c]),
+            relevance=float(self.relevance[0, c]),
+            share=float(_share(self.relevance[:, [c]], self.outlierness)[0, 0]),
+            never_varied=never_varied,
         )
 
     def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
@@ -298,7 +324,35 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _dense(data: Points) -> Floats:
+def _scalar(value: Any) -> Any:
+    """A NumPy number as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain(value: Any) -> Any:
+    """Value as JSON has it: numbers, text, groups by name; null for what is missing."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if is_missing(value):
+        return None
+    value = _scalar(value)
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _tidy(values: NDArray[Any]) -> Any:
+    """(n, d) values and a blank for each row, one after the other: floats, or text with None for missing."""
+    if values.dtype != object:
+        return np.column_stack([values, np.full(len(values), np.nan)]).ravel()
+    return [_cell(value) for row in values.tolist() for value in (*row, None)]
+
+
+def _cell(value: Any) -> str | None:
+    if isinstance(value, str) or is_missing(value):
+        return None if not isinstance(value, str) else value
+    return text(value)
+
+
+def _dense(data: Points) -> NDArray[Any]:
     return np.asarray(data.toarray() if sparse.issparse(data) else data)
 
 

@@ -31,6 +31,11 @@ class LinearMetric:
     def __repr__(self) -> str:
         return f"LinearMetric({self.matrix.shape[0]} × {self.matrix.shape[1]})"
 
+    @property
+    def columns(self) -> Floats:
+        """(k, d): a column of zeros is a variable that does not count."""
+        return self.matrix
+
     def check(self, m: int, d: int) -> None:
         """Raise a ``ValueError`` if the metric does not suit ``m`` centers of ``d`` variables."""
         del m
@@ -54,6 +59,11 @@ class ComponentMetric:
 
     def __repr__(self) -> str:
         return f"ComponentMetric({' × '.join(map(str, self.factors.shape))})"
+
+    @property
+    def columns(self) -> Floats:
+        """(m k, d): a column of zeros is a variable that does not count."""
+        return self.factors.reshape(-1, self.factors.shape[-1])
 
     @property
     def is_diagonal(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute.components import Components
+from whyodd.compute.components import Components, factors_of
 from whyodd.compute.mapped_rows import Mapped
 from whyodd.compute.nearest import Neighbors
 from whyodd.compute.passes import Work
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from whyodd.metrics import Metric
 
     Floats = NDArray[np.floating]
-    Passes = SoftMin | Neighbors | Components | Mapped[SoftMin] | Mapped[Neighbors]
+    Passes = SoftMin | Neighbors | Components | Mapped
 
 
+# Up to this many centers, differences to each are taken through the metric: exact, and as fast.
+_FEW_CENTERS = 32
 # What a hard pooling pools: d itself, as the energy of this kernel is.
 _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 
@@ -180,11 +182,11 @@ class DistanceNetwork:
 
     def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
         """Outlierness o(x) (n,): -log g for exponential kernels, m / g for Student's."""
-        return self._assign(X, None, **keywords).outlierness
+        return self.assign(X, **keywords).outlierness
 
     def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
         """Inlierness i(x) = g(x) = Σ_j α_j k(‖x - u_j‖) (n,)."""
-        return np.exp(self._assign(X, None, **keywords).log_inlierness)
+        return np.exp(self.assign(X, **keywords).log_inlierness)
 
     def assignment(self, X: Any, **keywords: Any) -> Floats:
         """Soft assignment p_j = α_j k_j / g (n, m); each row sums to 1."""
@@ -214,28 +216,42 @@ class DistanceNetwork:
             raise ValueError(f"{through} must end in the {self.n_features} variable(s) of the network.")
         relevance, scores = self._passes.decompose(values, left_out, Work(**work), through)
         _check_representable(scores.outlierness)
+        with np.errstate(over="ignore"):
+            relevance = relevance.astype(values.dtype, copy=False)
         _check_fits(relevance)
-        relevance = relevance.astype(values.dtype, copy=False)
         return Decomposition(relevance, scores.unexplained, scores.outlierness, scores.log_inlierness)
 
     def expected(self, X: Any, **keywords: Any) -> Floats:
         """Expected point Σ_j p_j u_j (n, d): what a normal point like this one looks like."""
-        return self.average(X, self.centers, **keywords)
-
-    def average(self, X: Any, values: Points, **keywords: Any) -> Floats:
-        """Σ_j p_j v_j (n, k) of any values v (m, k) that belong to the centers."""
-        rows_given = as_matrix(X).values
-        out = np.empty((rows_given.shape[0], values.shape[1]), dtype=rows_given.dtype)
+        values = as_matrix(X).values
+        out = np.empty(values.shape, dtype=values.dtype)
 
         def average(rows: Any, p: Any) -> None:
             p = p.astype(np.float64, copy=False)
-            nearest = to_dense(values[np.asarray(p.argmax(axis=1)).ravel()])
+            nearest = to_dense(self.centers[np.asarray(p.argmax(axis=1)).ravel()])
             # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
             lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
-            out[rows] = to_dense(p @ values) + lost * nearest
+            out[rows] = to_dense(p @ self.centers) + lost * nearest
 
-        self._assign(rows_given, average, **keywords)
+        self.assign(values, average, **keywords)
         return out
+
+    def assign(
+        self,
+        X: Any,
+        consume: Callable[[Any, Any], None] | None = None,
+        *,
+        own: ArrayLike | None = None,
+        **work: Any,
+    ) -> Scores:
+        """Scores of each row; ``consume(rows, p)`` is handed soft assignments p (rows, m) block by block.
+
+        They come from several threads, as arrays; as CSR arrays for a hard pooling.
+        """
+        values, left_out = self._checked_input(X, own)
+        scores = self._passes.assign(values, left_out, Work(**work), consume)
+        _check_representable(scores.outlierness)
+        return scores
 
     def nearest(self, X: Any, k: int, **keywords: Any) -> tuple[NDArray[np.intp], Floats, Floats]:
         """The k centers that count most, descending: index, p_j and p_j g (α_j k_j), each (n, k).
@@ -259,7 +275,7 @@ class DistanceNetwork:
             index[rows] = _largest(p, k)
             p_nearest[rows] = np.take_along_axis(p, index[rows], axis=1)
 
-        scores = self._assign(values, select, **keywords)
+        scores = self.assign(values, select, **keywords)
         return index, p_nearest, scores
 
     def _nearest_by_distance(
@@ -275,34 +291,20 @@ class DistanceNetwork:
     @cached_property
     def _passes(self) -> Passes:
         """The arithmetic: which passes over the rows this network needs."""
-        if isinstance(self.metric, ComponentMetric):
-            return Components(to_dense(self.centers), self.log_weights, self.kernel, self.metric)
-        if isinstance(self.metric, LinearMetric):
-            if self.pooling is None:
-                return Mapped.of(self.centers, self.metric.matrix, self._soft)
-            return Mapped.of(self.centers, self.metric.matrix, self._hard)
-        return self._soft(self.centers) if self.pooling is None else self._hard(self.centers)
+        matrix = self.metric.matrix if isinstance(self.metric, LinearMetric) else None
+        if self.pooling is not None:
+            return Neighbors(self.centers, self.pooling, matrix)
+        if self.metric is None:
+            return self._soft(self.centers)
+        if matrix is not None and self.n_centers > _FEW_CENTERS:
+            return Mapped.of(self.centers, matrix, self._soft)
+        factors = factors_of(self.metric, self.n_centers)
+        return Components(
+            np.asarray(to_dense(self.centers), dtype=np.float64), self.log_weights, self.kernel, factors
+        )
 
     def _soft(self, points: Points) -> SoftMin:
         return SoftMin(points, self.log_weights, self.kernel)
-
-    def _hard(self, points: Points) -> Neighbors:
-        if self.pooling is None:
-            raise TypeError("Soft pooling knows no neighbours.")
-        return Neighbors(points, self.pooling)
-
-    def _assign(
-        self,
-        X: Any,
-        consume: Callable[[Any, Any], None] | None,
-        *,
-        own: ArrayLike | None = None,
-        **work: Any,
-    ) -> Scores:
-        values, left_out = self._checked_input(X, own)
-        scores = self._passes.assign(values, left_out, Work(**work), consume)
-        _check_representable(scores.outlierness)
-        return scores
 
     def _per_center(self, X: Any, factor: Callable[[Scores], Floats], **keywords: Any) -> Floats:
         values = as_matrix(X).values
@@ -311,7 +313,7 @@ class DistanceNetwork:
         def copy(rows: Any, p: Any) -> None:
             out[rows] = to_dense(p)
 
-        scores = self._assign(values, copy, **keywords)
+        scores = self.assign(values, copy, **keywords)
         out *= factor(scores)[:, None]
         return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whyodd.words import OTHERS, UNEXPLAINED, distinct_numbers, number, percent
+from whyodd.words import OTHERS, UNEXPLAINED, judgement, number, percent, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # The page's own text colour, and mid-tones that stand out on white and on black alike.
 _GREY = "#8a8a8a"
 _MARKS = {1: ("▲", "#d9622b"), -1: ("▼", "#3b82c4"), 0: ("●", _GREY)}
+_NOTES = {"missing": "missing", "new value": "never varied in training"}
 _BAR_PIXELS = 200
 _PLAIN = "background:none;border:none;color:inherit;font-size:inherit;"
 _LEFT = f"{_PLAIN}padding:1px 14px 1px 0;text-align:left;vertical-align:top;"
@@ -58,7 +59,9 @@ def html_view(title: str, notes: Sequence[str], rows: Sequence[OddRow]) -> str:
 
 def _block(odd: OddRow) -> str:
     """Lines of the table for one row, ruled off from the row before."""
-    first, *others = [_reason_cells(reason) for reason in odd.reasons if reason.share > 0] + [
+    first, *others = [
+        _reason_cells(reason) for reason in odd.reasons if reason.share > 0 or reason.never_varied
+    ] + [
         _plain_cells(OTHERS, odd.other_share),
         _plain_cells(UNEXPLAINED, odd.unexplained_share),
     ]
@@ -69,10 +72,12 @@ def _block(odd: OddRow) -> str:
 
 
 def _reason_cells(reason: Reason) -> str:
-    value, expected = distinct_numbers(reason.value, reason.expected)
-    arrow, colour = _MARKS[reason.direction]
+    value, expected = map(escape, value_texts(reason))
+    arrow, colour = _MARKS[0 if reason.never_varied else reason.direction]
+    is_worth_a_word = reason.never_varied or reason.direction == 0
+    note = f"<div style='opacity:.75'>{_NOTES.get(judgement(reason), '')}</div>" if is_worth_a_word else ""
     return (
-        f"<td style='{_LEFT}overflow-wrap:anywhere;min-width:10em'>{escape(reason.feature)}</td>"
+        f"<td style='{_LEFT}overflow-wrap:anywhere;min-width:10em'>{escape(reason.feature)}{note}</td>"
         f"<td style='{_RIGHT}'>{value}&nbsp;<span style='color:{colour}'>{arrow}</span></td>"
         f"<td style='{_RIGHT}'>{expected}</td>"
         f"{_share_cell(reason.share, colour)}"
@@ -87,7 +92,7 @@ def _plain_cells(label: str, share: float) -> str:
 
 
 def _share_cell(share: float, colour: str) -> str:
-    width = max(1, round(_BAR_PIXELS * share))
+    width = min(max(1, round(_BAR_PIXELS * share)), 2 * _BAR_PIXELS)
     bar = f"<span style='display:inline-block;width:{width}px;height:.7em;background:{colour}'></span>"
     return f"<td style='{_LEFT}white-space:nowrap'>{bar}&nbsp;{percent(share)}</td>"
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
 
 OTHERS = "all other variables"
 UNEXPLAINED = "no single variable"
+_LONGEST = 80  # characters of a value that a sentence shows
+_MEMBERS = 3  # of a group that a sentence shows
+_ROUNDING = 1e-9  # of a sum of shares
 _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
 
 
@@ -18,22 +25,27 @@ class Reason:
     ----------
     feature : str
         Name of the variable.
-    value, expected : float
-        What the row has, and what a normal row like it would have.
+    value, expected : float, str or other value
+        What the row has, and what a normal row like it would have; None or NaN where missing or unknown, a
+        dictionary by name for a group of variables.
     direction : int
-        +1 too high, -1 too low, 0 as expected on average.
+        +1 too high, -1 too low, 0 as expected on average, or no number.
     relevance : float
         The variable's part R_i of the outlierness.
     share : float
-        R_i / o, between 0 and 1.
+        R_i / o.
+    never_varied : bool
+        Whether the variable had one and the same value in training, and has another one now; ``expected`` is
+        that value.
     """
 
     feature: str
-    value: float
-    expected: float
+    value: Any
+    expected: Any
     direction: int
     relevance: float
     share: float
+    never_varied: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class OddRow:
     unexplained_share : float
         Part of o, between 0 and 1, that belongs to no single variable.
     reasons : tuple of Reason
-        The most relevant first.
+        The most relevant first; first of all the variables that never varied in training.
     """
 
     row: int
@@ -59,13 +71,22 @@ class OddRow:
 
     @property
     def other_share(self) -> float:
-        """Part of o that belongs to the variables not among the reasons."""
+        """Part of o that belongs to the variables not among the reasons; below 0 if they speak against it."""
         told = self.unexplained_share + math.fsum(reason.share for reason in self.reasons)
-        return max(0.0, 1.0 - told) if self.outlierness > 0 else 0.0
+        rest = 1.0 - told if self.outlierness > 0 else 0.0
+        return rest if abs(rest) > _ROUNDING else 0.0
+
+    @property
+    def never_varied(self) -> tuple[Reason, ...]:
+        """Variables that had one value in training and have another one now."""
+        return tuple(reason for reason in self.reasons if reason.never_varied)
 
 
 def sentence(odd: OddRow) -> str:
     """One sentence that says why the row is odd.
+
+    A variable that never varied in training has no scale to measure its deviation by: it is told without a
+    share, and the shares of the others are of the rest.
 
     Examples
     --------
@@ -75,15 +96,20 @@ def sentence(odd: OddRow) -> str:
     'radius_mean is too high (28.1, expected about 13.2): 41 % of the outlierness; 18 % belongs to no single
     variable'
     """
+    constants = [observation(reason) for reason in odd.never_varied]
     if odd.outlierness <= 0:
-        return "nothing is odd about this row: its outlierness is 0"
-    told = [reason for reason in odd.reasons if reason.share > 0]
-    if not told:
-        return "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
+        nothing = "nothing is odd about this row: its outlierness is 0"
+        return "; ".join(constants) or nothing
+    rest = 1.0 - math.fsum(reason.share for reason in odd.never_varied)
+    told = [reason for reason in odd.reasons if reason.share > 0 and not reason.never_varied]
+    if rest <= _ROUNDING or not told:
+        alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
+        return "; ".join(constants) or alone
+    whole = "of the rest of the outlierness" if constants and rest < 1.0 - _ROUNDING else "of the outlierness"
     first, *others = told
-    parts = [f"{observation(first)}: {percent(first.share)} of the outlierness"]
-    parts += [f"{observation(reason)}: {percent(reason.share)}" for reason in others]
-    return "; ".join([*parts, _remainder(odd.unexplained_share)])
+    parts = [*constants, f"{observation(first)}: {percent(first.share / rest)} {whole}"]
+    parts += [f"{observation(reason)}: {percent(reason.share / rest)}" for reason in others]
+    return "; ".join([*parts, _remainder(odd.unexplained_share / rest)])
 
 
 def observation(reason: Reason) -> str:
@@ -94,22 +120,99 @@ def observation(reason: Reason) -> str:
     >>> from whyodd.words import Reason, observation
     >>> observation(Reason("amount", 12000.0, 35.5, direction=1, relevance=1.0, share=0.5))
     'amount is too high (12000, expected about 35.5)'
+    >>> observation(Reason("protocol", "icmp", "tcp", direction=0, relevance=1.0, share=0.5))
+    "protocol is 'icmp', normal rows like this have 'tcp'"
+    >>> observation(Reason("age", None, 35.5, direction=0, relevance=1.0, share=0.5))
+    'age is missing, normal rows like this have about 35.5'
+    >>> observation(Reason("land", 1.0, 0.0, direction=1, relevance=1.0, share=1.0, never_varied=True))
+    'land never varied in training (always 0, here 1)'
     """
-    subject = f"{reason.feature} is {judgement(reason)}"
-    if reason.direction == 0:
-        return f"{subject} ({number(reason.value)})"
-    value, expected = distinct_numbers(reason.value, reason.expected)
-    return f"{subject} ({value}, expected about {expected})"
+    value, expected = value_texts(reason)
+    if reason.never_varied:
+        always = "missing" if is_missing(reason.expected) else expected
+        return f"{reason.feature} never varied in training (always {always}, here {value})"
+    if reason.direction != 0:
+        return f"{reason.feature} is {judgement(reason)} ({value}, expected about {expected})"
+    if is_missing(reason.value):
+        other = (
+            "" if is_missing(reason.expected) else f", normal rows like this have {_about(reason, expected)}"
+        )
+        return f"{reason.feature} is missing{other}"
+    if is_missing(reason.expected) or _is_equal(reason.value, reason.expected):
+        return f"{reason.feature} is unusual ({value})"
+    if isinstance(reason.value, dict):
+        return f"{reason.feature} is unusual ({value}; expected about {expected})"
+    return f"{reason.feature} is {value}, normal rows like this have {expected}"
+
+
+def _is_equal(value: Any, expected: Any) -> bool:
+    if is_number(value) and is_number(expected):
+        return math.isclose(value, expected, rel_tol=_ROUNDING)
+    return bool(value == expected)
+
+
+def _about(reason: Reason, text: str) -> str:
+    return f"about {text}" if is_number(reason.expected) else text
 
 
 def judgement(reason: Reason) -> str:
-    """Say the direction: "too high", "too low", or "unusual" if the value is as expected on average."""
+    """Say the direction in two words: "too high", "too low", "missing", "new value" or "unusual"."""
+    if reason.never_varied:
+        return "new value"
+    if is_missing(reason.value):
+        return "missing"
     return {1: "too high", -1: "too low", 0: "unusual"}[reason.direction]
 
 
+def value_texts(reason: Reason) -> tuple[str, str]:
+    """Value and expected value as people read them; numbers with as many digits as tell them apart."""
+    if is_number(reason.value) and is_number(reason.expected):
+        value, expected = float(reason.value), float(reason.expected)
+        # A sum over known rows of which all but a trace have 0 is 0 to people.
+        return distinct_numbers(value, 0.0 if abs(expected) < _ROUNDING * abs(value) else expected)
+    return text(reason.value), text(reason.expected)
+
+
+def text(value: object) -> str:
+    """Value of any kind: numbers as people write them, words in quotes, a dash for nothing.
+
+    Examples
+    --------
+    >>> from whyodd.words import text
+    >>> [text(value) for value in (3.14159, "tcp", None, True, {"city": "Bonn", "zip": 53111})]
+    ['3.14', "'tcp'", '-', 'True', "city 'Bonn', zip 53111"]
+    """
+    if isinstance(value, dict):
+        shown = [f"{name} {text(part)}" for name, part in islice(value.items(), _MEMBERS)]
+        more = len(value) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    if is_missing(value):
+        return "-"
+    if is_number(value):
+        return number(float(value))  # type: ignore[arg-type]
+    plain = repr(value) if isinstance(value, str) else str(value)
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number to compute with; a truth value or NaN is none."""
+    kinds = (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, bool) and not is_missing(value)
+
+
+def is_missing(value: object) -> bool:
+    """Whether there is no value: None, NaN, NaT and their like, which are not even equal to themselves."""
+    if value is None or isinstance(value, (str, dict)):
+        return value is None
+    try:
+        return not bool(value == value)
+    except TypeError:  # pandas' NA has no truth value
+        return True
+
+
 def _remainder(share: float) -> str:
-    text = f"{percent(share)} belongs to no single variable"
-    return f"{text}, more than the variables explain together" if share > 0.5 else text
+    words = f"{percent(share)} belongs to no single variable"
+    return f"{words}, more than the variables explain together" if share > 0.5 else words
 
 
 def percent(share: float) -> str:
@@ -123,6 +226,8 @@ def percent(share: float) -> str:
     """
     if 0 < share < 0.005:
         return "under 1 %"
+    if -0.005 < share < 0:
+        return "0 %"
     return f"{100 * share:.0f} %"
 
 

@@ -1,4 +1,4 @@
-"""What every registered explainer, every adapter and every public name must keep to."""
+"""What every registered model, adapter and explainer and every public name must keep to."""
 
 import importlib
 import inspect
@@ -8,56 +8,146 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.svm import OneClassSVM
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import whyodd
+from contracts.fitted import FITTED, LINEAR, Case, Known
+from reference import pooled
 from whyodd.adapters import ADAPTERS
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.linear import LINEAR_MODELS, linear_score
 from whyodd.explainers import EXPLAINERS
+from whyodd.models import MODELS
+from whyodd.poolings import LocalReach
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(50, 4))
+X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
+ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 20.0)])
 
-# A fitted model for each adapter, and how its own score follows from offset and outlierness.
-# An adapter without an entry fails the first test.
-FITTED = {
-    "sklearn.svm._classes.OneClassSVM": (
-        lambda: OneClassSVM(gamma=0.3, nu=0.2).fit(X),
-        lambda offset, o: np.exp(offset - o),
-    ),
-    "whyodd.models.base.DistanceDetector": (
-        lambda: whyodd.OneClassSVM(kernel="laplacian").fit(X),
-        lambda offset, o: offset - o,
-    ),
-}
+# Every adapter with each of its fitted models, every own model as it is constructed by default.
+ADAPTED = [case for cases in FITTED.values() for case in cases]
+NETWORKS = ADAPTED + [Case(cls(), []) for cls in MODELS.values()]
+
+
+def _name(case):
+    return f"{type(case.model).__module__}.{type(case.model).__name__}"
 
 
 def test_every_adapter_has_a_fitted_model():
     assert FITTED.keys() == ADAPTERS.keys()
+    assert all(FITTED.values())
+
+
+def test_every_linear_model_has_a_fitted_one():
+    assert LINEAR.keys() == LINEAR_MODELS.keys()
+
+
+@pytest.mark.parametrize("path", [*ADAPTERS, *LINEAR_MODELS])
+def test_key_is_the_path_of_the_class(path):
+    module, _, name = path.rpartition(".")
+    cls = getattr(importlib.import_module(module), name)
+    assert f"{cls.__module__}.{cls.__qualname__}" == path
+
+
+@pytest.mark.parametrize("adapt", [*ADAPTERS.values(), *LINEAR_MODELS.values()])
+def test_adapter_says_how_the_models_own_score_is_recovered(adapt):
+    doc = inspect.getdoc(adapt)
+    assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
 @pytest.mark.parametrize("path", ADAPTERS)
+def test_fitted_models_are_those_of_the_adapter(path):
+    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in FITTED[path])
+
+
+@pytest.mark.parametrize("case", ADAPTED, ids=_name)
 class TestAdapter:
-    def test_key_is_the_path_of_the_class(self, path):
-        module, _, name = path.rpartition(".")
-        cls = getattr(importlib.import_module(module), name)
-        assert f"{cls.__module__}.{cls.__qualname__}" == path
-
-    def test_gives_back_the_models_own_score(self, path):
-        fit, score = FITTED[path]
-        model = fit()
+    def test_gives_back_the_models_own_scores(self, case):
+        model = case.fit(X)
         network = whyodd.neuralize(model)
-        far = X * 2
-        np.testing.assert_allclose(
-            score(network.offset, network.outlierness(far)), model.score_samples(far), rtol=1e-9, atol=1e-9
-        )
+        for score in case.scores:
+            own = score.own(model, ROWS)
+            recovered = score.recovered(Known(model, network.offset, network.outlierness(ROWS)))
+            np.testing.assert_allclose(recovered, own, rtol=1e-9, atol=1e-12 * np.abs(own).max())
 
-    def test_is_explained_with_conservation(self, path):
-        e = whyodd.explain(FITTED[path][0](), X * 2)
+    def test_columns_of_a_frame_are_matched_by_name(self, case):
+        names = ["a", "b", "c", "d"]
+        rows = pd.DataFrame(ROWS, columns=names)
+        model = case.fit(pd.DataFrame(X, columns=names))
+        e = whyodd.explain(model, rows)
+        assert list(e.feature_names) == names
+        if not _name(case).startswith("pyod."):  # PyOD does not keep the names
+            turned = whyodd.explain(model, rows[names[::-1]])
+            np.testing.assert_array_equal(turned.relevance, e.relevance)
+
+    def test_unfitted_model_says_to_fit(self, case):
+        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
+            whyodd.neuralize(clone(case.model))
+
+
+@pytest.mark.parametrize("case", NETWORKS, ids=_name)
+class TestNetworkOfAModel:
+    def test_is_explained_as_the_plain_loops_have_it(self, case):
+        model = case.fit(X)
+        network = whyodd.neuralize(model)
+        assert_agrees(whyodd.explain(model, ROWS), pooled.explain_network(ROWS, network), network)
+
+    def test_conserves_the_outlierness(self, case):
+        e = whyodd.explain(case.fit(X), ROWS)
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
 
-    def test_is_documented(self, path):
-        assert inspect.getdoc(ADAPTERS[path])
+    def test_training_rows_that_are_centers_are_explained_without_themselves(self, case):
+        model = case.fit(X)
+        network = whyodd.neuralize(model)
+        own = np.full(len(X), -1)
+        if network.rows is not None:
+            own[network.rows] = np.arange(network.n_centers)
+        assert_agrees(whyodd.explain(model, X), pooled.explain_network(X, network, own), network)
+
+
+@pytest.mark.parametrize("path", LINEAR_MODELS)
+class TestLinearModel:
+    def test_gives_back_the_models_own_scores(self, path):
+        case = LINEAR[path]
+        model = case.fit(X)
+        linear = linear_score(model)
+        for score in case.scores:
+            recovered = score.recovered(Known(model, linear.offset, linear.outlierness(ROWS)))
+            np.testing.assert_allclose(recovered, score.own(model, ROWS), rtol=1e-9, atol=1e-12)
+
+    def test_is_decomposed_onto_the_variables_with_their_signs(self, path):
+        model = LINEAR[path].fit(X)
+        linear, e = linear_score(model), whyodd.explain(model, ROWS)
+        for x, relevance, unexplained, o in zip(ROWS, e.relevance, e.unexplained, e.outlierness, strict=True):
+            terms = [-w * value for w, value in zip(linear.coef, x, strict=True)]
+            np.testing.assert_allclose(relevance, terms, rtol=1e-15)
+            np.testing.assert_allclose(sum(terms) + unexplained, o, rtol=1e-12, atol=1e-12)
+
+    def test_unfitted_model_says_to_fit(self, path):
+        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
+            linear_score(clone(LINEAR[path].model))
+
+
+def assert_agrees(e, expected, network):
+    """Within 1e-9 of the row's largest relevance, of o, and of the largest value of the data."""
+    o = expected.outlierness
+    relevance = 1e-9 * np.abs(expected.relevance).max(axis=1)
+    if isinstance(network.pooling, LocalReach):
+        # d - κ cancels where a neighbour's reach ends at the row: what is left is the rounding of d.
+        relevance = relevance + 1e-14 * o
+    assert_within(e.relevance, expected.relevance, relevance[:, None])
+    assert_within(e.outlierness, o, 1e-9 * o)
+    assert_within(e.unexplained, expected.unexplained, 1e-9 * o)
+    assert_within(e.inlierness, np.exp(expected.log_g), 1e-9)
+    assert_within(e.expected, expected.expected, 1e-9 * np.abs(X).max())
+
+
+def assert_within(values, expected, tolerance):
+    assert values.shape == expected.shape
+    assert np.all(np.abs(values - expected) <= tolerance), np.max(np.abs(values - expected))
 
 
 @pytest.mark.parametrize("method", EXPLAINERS)

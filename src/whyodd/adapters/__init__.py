@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyodd.adapters.class_paths import class_path, find_entry, public_path
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.own_models import from_own_model
+from whyodd.adapters.pyod_models import (
+    from_pyod_cblof,
+    from_pyod_gmm,
+    from_pyod_kde,
+    from_pyod_knn,
+    from_pyod_lof,
+    from_pyod_mcd,
+    from_pyod_ocsvm,
+)
+from whyodd.adapters.sklearn_cluster import from_k_means
+from whyodd.adapters.sklearn_covariance import from_covariance
+from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
+from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, from_nearest_neighbors
 from whyodd.adapters.sklearn_svm import from_one_class_svm
 from whyodd.models import MODELS
 from whyodd.network import DistanceNetwork
@@ -17,8 +32,24 @@ __all__ = ["ADAPTERS", "UnsupportedModelError", "neuralize"]
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Callable[[Any], DistanceNetwork]] = {
-    "whyodd.models.base.DistanceDetector": from_own_model,
+    "pyod.models.cblof.CBLOF": from_pyod_cblof,
+    "pyod.models.gmm.GMM": from_pyod_gmm,
+    "pyod.models.kde.KDE": from_pyod_kde,
+    "pyod.models.knn.KNN": from_pyod_knn,
+    "pyod.models.lof.LOF": from_pyod_lof,
+    "pyod.models.mcd.MCD": from_pyod_mcd,
+    "pyod.models.ocsvm.OCSVM": from_pyod_ocsvm,
+    "sklearn.cluster._kmeans.KMeans": from_k_means,
+    "sklearn.cluster._kmeans.MiniBatchKMeans": from_k_means,
+    "sklearn.covariance._elliptic_envelope.EllipticEnvelope": from_covariance,
+    "sklearn.covariance._empirical_covariance.EmpiricalCovariance": from_covariance,
+    "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": from_bayesian_gaussian_mixture,
+    "sklearn.mixture._gaussian_mixture.GaussianMixture": from_gaussian_mixture,
+    "sklearn.neighbors._kde.KernelDensity": from_kernel_density,
+    "sklearn.neighbors._lof.LocalOutlierFactor": from_local_outlier_factor,
+    "sklearn.neighbors._unsupervised.NearestNeighbors": from_nearest_neighbors,
     "sklearn.svm._classes.OneClassSVM": from_one_class_svm,
+    "whyodd.models.base.DistanceDetector": from_own_model,
 }
 
 
@@ -49,30 +80,20 @@ def neuralize(model: object) -> DistanceNetwork:
     """
     if isinstance(model, DistanceNetwork):
         return model
-    for ancestor in type(model).__mro__:
-        adapt = ADAPTERS.get(_class_path(ancestor))
-        if adapt is not None:
-            return adapt(model)
-    raise UnsupportedModelError(_unsupported(model))
-
-
-def _class_path(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _public_path(class_path: str) -> str:
-    """Where people import the class from: the path without its private parts."""
-    return ".".join(part for part in class_path.split(".") if not part.startswith("_"))
+    adapt = find_entry(ADAPTERS, model)
+    if adapt is None:
+        raise UnsupportedModelError(_unsupported(model))
+    return adapt(model)
 
 
 def _unsupported(model: object) -> str:
     if isinstance(model, type):
         return f"Expected a fitted model, got the class {model.__name__}. Pass {model.__name__}(...).fit(X)."
     own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
-    foreign = ", ".join(_public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
+    foreign = ", ".join(public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
     supported = f"{own}, {foreign}, whyodd.DistanceNetwork"
     return (
-        f"{_public_path(_class_path(type(model)))} cannot be written as a distance network. "
+        f"{public_path(class_path(type(model)))} cannot be written as a distance network. "
         f"Supported: {supported}. Fit one of these; of a pipeline pass the last step, "
         "and X as the steps before it transform it."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sklearn.utils.validation import check_is_fitted
+from whyodd.adapters.requirements import require_fitted
 
 if TYPE_CHECKING:
     from whyodd.models import DistanceDetector
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
     """Network of a fitted detector; its ``score_samples`` is -outlierness, as it is."""
-    check_is_fitted(model)
+    require_fitted(model, "network_")
     return model.network_

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.requirements import require_fitted
 from whyodd.kernels import Exponential
 from whyodd.network import DistanceNetwork
 
@@ -44,10 +45,9 @@ def from_one_class_svm(model: Any) -> DistanceNetwork:
     if model.kernel != "rbf":
         raise UnsupportedModelError(
             f"OneClassSVM(kernel={model.kernel!r}) does not work on distances, expected kernel='rbf'. "
-            "Fit it again with OneClassSVM(kernel='rbf')."
+            "Fit it again with OneClassSVM(kernel='rbf'). (whyodd.explain takes a linear one as it is.)"
         )
-    if not hasattr(model, "support_vectors_"):
-        _raise_not_fitted()
+    require_fitted(model, "support_vectors_")
     # libsvm's (1, m) coefficients are sparse if the model was fitted on sparse data.
     duals = sparse.csr_array(model.dual_coef_).toarray().ravel()
     total = math.fsum(duals)
@@ -60,9 +60,3 @@ def from_one_class_svm(model: Any) -> DistanceNetwork:
         rows=model.support_,
         n_rows=model.shape_fit_[0],
     )
-
-
-def _raise_not_fitted() -> None:
-    from sklearn.exceptions import NotFittedError  # here, since networks are explained without scikit-learn
-
-    raise NotFittedError("This OneClassSVM is not fitted yet: call fit with normal data first, then explain.")

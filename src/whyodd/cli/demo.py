@@ -6,19 +6,17 @@ import csv
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whyodd.words import OTHERS, UNEXPLAINED, OddRow, distinct_numbers, judgement, number, percent, sentence
+from whyodd.words import OTHERS, UNEXPLAINED, OddRow, judgement, number, percent, sentence, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from whyodd.explanation import Explanation
 
 _REASONS = 3
 
@@ -57,6 +55,7 @@ def explain_tumours(top: int) -> DemoResult:
     from sklearn.datasets import load_breast_cancer
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import OneClassSVM
 
@@ -65,36 +64,18 @@ def explain_tumours(top: int) -> DemoResult:
     tumours = load_breast_cancer()
     is_benign = tumours.target == list(tumours.target_names).index("benign")
     normal, held_out = train_test_split(tumours.data[is_benign], test_size=0.3, random_state=0)
-    scaler = StandardScaler().fit(normal)
-    model = OneClassSVM(kernel="rbf", nu=0.1, gamma="scale").fit(scaler.transform(normal))
+    model = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=0.1, gamma="scale")).fit(normal)
 
-    e = explain(model, scaler.transform(tumours.data[~is_benign]))
+    e = explain(model, tumours.data[~is_benign])
     e = replace(e, feature_names=tuple(map(str, tumours.feature_names)), rows=np.flatnonzero(~is_benign))
-    benign_outlierness = e.network.outlierness(scaler.transform(held_out))
+    benign_outlierness = e.network.outlierness(model[:-1].transform(held_out))
     truth = np.repeat([0, 1], [len(held_out), len(e)])
     oddest = e.top(top)
     return DemoResult(
-        odd_rows=[_in_raw_units(oddest, i, scaler) for i in range(len(oddest))],
+        odd_rows=[oddest.odd_row(i, _REASONS) for i in range(len(oddest))],
         n_trained=len(normal),
         n_explained=len(e),
         auc=float(roc_auc_score(truth, np.concatenate([benign_outlierness, e.outlierness]))),
-    )
-
-
-def _in_raw_units(e: Explanation, i: int, scaler: Any) -> OddRow:
-    """Row ``i`` with its main reasons; values and expected values as they were before scaling."""
-    reasons = []
-    for reason in e.reasons(i, _REASONS):
-        column = e.feature_names.index(reason.feature)
-        mean, scale = float(scaler.mean_[column]), float(scaler.scale_[column])
-        reasons.append(
-            replace(reason, value=mean + scale * reason.value, expected=mean + scale * reason.expected)
-        )
-    return OddRow(
-        row=int(e.rows[i]),
-        outlierness=float(e.outlierness[i]),
-        unexplained_share=float(e.unexplained[i] / e.outlierness[i]),
-        reasons=tuple(reasons),
     )
 
 
@@ -124,7 +105,7 @@ def _lines(rank: int, odd: OddRow) -> Iterator[tuple[str | Text, ...]]:
     """Lines of the table for one row: a reason each, then the rest, so that the shares sum to 100 %."""
     head = (str(rank), str(odd.row), number(odd.outlierness))
     for reason in odd.reasons:
-        value, expected = distinct_numbers(reason.value, reason.expected)
+        value, expected = value_texts(reason)
         # Text, not str: a name in square brackets is no markup.
         yield (*head, Text(reason.feature), value, judgement(reason), expected, percent(reason.share))
         head = ("", "", "")

@@ -113,6 +113,13 @@ def single_threaded_blas() -> Iterator[None]:
         _HOLD.release()
 
 
+@contextmanager
+def openmp_threads(threads: int) -> Iterator[None]:
+    """Let compiled code that brings its own threads have this many, for the calling thread."""
+    with _controller().limit(limits=threads, user_api="openmp"):
+        yield
+
+
 _HOLD = Lock()
 
 

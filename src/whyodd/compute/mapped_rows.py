@@ -1,31 +1,31 @@
-"""One linear metric for all centers: the plain distance, seen through a linear map."""
+"""One linear metric for many centers: the plain distance, seen through a linear map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.compute.nearest import Neighbors
-from whyodd.compute.points import to_dense
-from whyodd.compute.soft import SoftMin
+from whyodd.compute.points import squared_norms, to_dense
 from whyodd.linear_maps import LinearMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from whyodd.compute.passes import Scores, Work
     from whyodd.compute.points import Points
+    from whyodd.compute.soft import SoftMin
 
     Floats = NDArray[np.floating]
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-Plain = TypeVar("Plain", SoftMin, Neighbors)
+# Numbers made dense at a time: rows before the map may be much wider than after it.
+_DENSE_ELEMENTS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,40 @@ class MappedRows:
         return int(self.points.shape[0]), len(self.matrix)
 
     def __getitem__(self, rows: Any) -> NDArray[np.float64]:
-        return (to_dense(self.points[rows]).astype(np.float64, copy=False) - self.origin) @ self.matrix.T
+        chosen = self.points[rows]
+        out = np.empty((chosen.shape[0], len(self.matrix)))
+        for part, moved in self._moved(chosen):
+            np.matmul(moved, self.matrix.T, out=out[part])
+        return out
+
+    def sizes(self) -> NDArray[np.float64]:
+        """Length (n,) of z with all its terms taken as positive: what its rounding is in proportion to."""
+        out = np.empty(self.points.shape[0])
+        for part, moved in self._moved(self.points):
+            out[part] = np.sqrt(squared_norms(np.abs(moved) @ np.abs(self.matrix.T)))
+        return out
+
+    def _moved(self, points: Points) -> Iterator[tuple[slice, Wide]]:
+        """Some rows at a time, made dense, and moved to the origin."""
+        step = max(1, _DENSE_ELEMENTS // self.origin.size)
+        for start in range(0, points.shape[0], step):
+            part = slice(start, start + step)
+            yield part, to_dense(points[part]).astype(np.float64, copy=False) - self.origin
 
 
 @dataclass(frozen=True)
-class Mapped(Generic[Plain]):
-    """Distances d_j = ‖A (x - u_j)‖: passes of plain distances in z = A (x - origin), and the way back."""
+class Mapped:
+    """Distances d_j = ‖A (x - u_j)‖: passes of plain distances in z = A (x - origin), and the way back.
 
-    plain: Plain
+    z is rounded: results are those of rows moved by a rounding error of their distance from the mean center.
+    """
+
+    plain: SoftMin
     matrix: Wide
     origin: Wide
 
     @classmethod
-    def of(cls, points: Points, matrix: Wide, make_plain: Callable[[Wide], Plain]) -> Mapped[Plain]:
+    def of(cls, points: Points, matrix: Wide, make_plain: Callable[[Wide], SoftMin]) -> Mapped:
         """``make_plain`` is given the centers (m, k) after the map."""
         origin = np.asarray(points.mean(axis=0), dtype=np.float64).ravel()
         return cls(make_plain(MappedRows(points, matrix, origin)[:]), matrix, origin)
@@ -87,15 +108,17 @@ class Mapped(Generic[Plain]):
         whole = self._map if through is None else through.then(self.matrix)
         return self.plain.decompose(self._mapped(X), own, work, whole)
 
-    def nearest(self, X: Points, own: Indices, work: Work, k: int) -> tuple[Indices, Wide, Scores]:
-        """The k nearest centers, their assignments, and the scores: for hard poolings."""
-        if not isinstance(self.plain, Neighbors):
-            raise TypeError("Only hard poolings rank centers by distance.")
-        return self.plain.nearest(self._mapped(X), own, work, k)
-
     @cached_property
-    def _map(self) -> LinearMap:
-        return LinearMap(self.matrix)
+    def _map(self) -> LinearMap | None:
+        """The map, unless it only scales: then each variable has the relevance of what it was scaled to."""
+        return None if diagonal_of(self.matrix) is not None else LinearMap(self.matrix)
 
     def _mapped(self, X: Points) -> MappedRows:
         return MappedRows(X, self.matrix, self.origin)
+
+
+def diagonal_of(matrix: Wide) -> Wide | None:
+    """Diagonal (d,) of a matrix that has nothing beside it, or None."""
+    if matrix.shape[0] != matrix.shape[1] or np.count_nonzero(matrix - np.diag(np.diag(matrix))):
+        return None
+    return np.diag(matrix).copy()

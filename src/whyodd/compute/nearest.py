@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute import blocks
-from whyodd.compute.centers import TOLERANCE, rounding
-from whyodd.compute.mixing import shares
+from whyodd.compute.mixing import way_back
 from whyodd.compute.passes import Scores
-from whyodd.compute.points import is_sparse, squared_norms, to_dense
+from whyodd.compute.points import is_sparse, largest_coordinates, squared_norms, to_dense
+from whyodd.compute.search import ExactSearch, is_ordinary, lengths
 from whyodd.poolings import MeanVector
 
 if TYPE_CHECKING:
@@ -23,25 +22,34 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.compute.mixing import WayBack
     from whyodd.compute.passes import Work
     from whyodd.compute.points import Points
     from whyodd.linear_maps import LinearMap
     from whyodd.poolings import Pooling
 
-    Floats = NDArray[np.floating]
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# The search validates its input on every call: blocks are larger than those of other passes.
-_BLOCK_ROWS = 2048
+# The search has a cost per call, and shares out many rows better than few among its own threads.
+_TREE_ROWS, _PRODUCT_ROWS = 2048, 16384
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Centers in the space of the distances, and the pooling of the nearest of them."""
+    """Centers, the pooling of the nearest of them, and a metric: d_j = ‖A (x - u_j)‖.
+
+    Attributes
+    ----------
+    points : ndarray or CSR array of shape (m, d)
+    pooling : Pooling
+    matrix : ndarray of shape (k, d), optional
+        A.
+    """
 
     points: Points
     pooling: Pooling
+    matrix: Wide | None = None
 
     def assign(
         self, X: Points, own: Indices, work: Work, consume: Callable[[Any, Any], None] | None = None
@@ -51,11 +59,12 @@ class Neighbors:
 
         def score(where: slice, x: Points) -> None:
             d, neighbors = self._search(x, own[where], self.pooling.k)
-            self._pool(x, d, neighbors, scores, where)
+            self._pool(d, neighbors, self._virtual(x, neighbors), scores, where)
             if consume is not None:
                 consume(where, self._assignment(neighbors))
 
-        self._sweep(X, work, score)
+        # Whoever consumes p may make it dense.
+        self._sweep(X, work, score, floats_per_row=0 if consume is None else self.points.shape[0])
         return scores
 
     def decompose(
@@ -64,140 +73,116 @@ class Neighbors:
         """Relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j over the neighbours, and the scores."""
         n, width = X.shape[0], X.shape[1] if through is None else through.n_inputs
         relevance, scores = np.zeros((n, width)), Scores.empty(n)
+        way = self._way_back if through is None else way_back(self.matrix, through)
 
         def explain(where: slice, x: Points) -> None:
             d, neighbors = self._search(x, own[where], self.pooling.k)
-            d = self._pool(x, d, neighbors, scores, where)
+            virtual = self._virtual(x, neighbors)
+            d = self._pool(d, neighbors, virtual, scores, where)
             scores.unexplained[where] = self.pooling.unexplained(d, neighbors)
             explained = self.pooling.explained(d, neighbors)
             for rank in np.flatnonzero(explained.any(axis=0)):
-                zeta = self._difference(x, neighbors, rank)
-                relevance[where] += _spread(explained[:, rank], zeta, through)
+                leg = self._index.leg(x, neighbors[:, rank]) if virtual is None else virtual
+                parts, outside = _spread(explained[:, rank], *leg, way)
+                relevance[where] += parts
+                scores.unexplained[where] += outside
 
-        self._sweep(X, work, explain)
+        self._sweep(X, work, explain, floats_per_row=4 * width)
         return relevance, scores
 
     def nearest(self, X: Points, own: Indices, work: Work, k: int) -> tuple[Indices, Wide, Scores]:
         """The k nearest centers of each row (n, k), the nearest first, their assignments, and the scores."""
         index = np.empty((X.shape[0], k), dtype=np.intp)
         scores = Scores.empty(X.shape[0])
-        p = np.zeros(max(k, self.pooling.k))
-        p[: self.pooling.k] = self.pooling.assignment()
+        counted = self.pooling.k
+        p = np.zeros(max(k, counted))
+        p[:counted] = self.pooling.assignment()
 
         def select(where: slice, x: Points) -> None:
             d, neighbors = self._search(x, own[where], p.size)
             index[where] = neighbors[:, :k]
-            self._pool(x, d[:, : self.pooling.k], neighbors[:, : self.pooling.k], scores, where)
+            d, neighbors = d[:, :counted], neighbors[:, :counted]
+            self._pool(d, neighbors, self._virtual(x, neighbors), scores, where)
 
-        self._sweep(X, work, select)
+        self._sweep(X, work, select, floats_per_row=8 * p.size)
         return index, np.tile(p[:k], (X.shape[0], 1)), scores
 
     @cached_property
-    def _origin(self) -> Wide:
-        """Mean of the centers, taken off everything: products of large numbers cancel."""
-        d = self.points.shape[1]
-        return np.zeros(d) if is_sparse(self.points) else self.points.mean(axis=0)
+    def _index(self) -> ExactSearch:
+        return ExactSearch(self.points, self.matrix)
 
     @cached_property
-    def _centered(self) -> Points:
-        return self.points if is_sparse(self.points) else self.points - self._origin
-
-    @cached_property
-    def _largest_norm(self) -> float:
-        return float(squared_norms(self._centered).max())
-
-    @cached_property
-    def _index(self) -> NearestNeighbors:
-        return NearestNeighbors().fit(self._centered)
+    def _way_back(self) -> WayBack:
+        return way_back(self.matrix)
 
     def _search(self, x: Points, own: Indices, k: int) -> tuple[Wide, Indices]:
         """Distances (n, k), ascending, to the k nearest centers, and which they are; without the own one."""
-        leaves_out = bool((own >= 0).any())
-        wanted = min(k + leaves_out, self.points.shape[0])
-        d, neighbors = self._index.kneighbors(x, wanted)
-        if self._index._fit_method == "brute":  # by matrix products: of the searches the one that rounds
-            d, neighbors = self._sharpened(x, d, neighbors)
-        if not leaves_out:
-            return d, neighbors
+        if (own < 0).all():
+            return self._index.nearest(x, k)
+        d, neighbors = self._index.nearest(x, k + 1)
         # A row is not its own neighbour; one that has no center of its own does without the farthest.
         is_own = neighbors == own[:, None]
         is_own[~is_own.any(axis=1), -1] = True
-        return d[~is_own].reshape(-1, wanted - 1), neighbors[~is_own].reshape(-1, wanted - 1)
+        return d[~is_own].reshape(-1, k), neighbors[~is_own].reshape(-1, k)
 
-    def _sharpened(self, x: Points, d: Wide, neighbors: Indices) -> tuple[Wide, Indices]:
-        """The same with exact distances where rounding could be seen, and a new search where it misleads."""
-        least = np.sqrt(
-            rounding(np.float64, x.shape[1]) / TOLERANCE[d.dtype] * (squared_norms(x) + self._largest_norm)
-        )
-        blurred = np.flatnonzero(d[:, 0] < least)
-        if blurred.size:
-            exact = np.column_stack([_norms(x[blurred], self._centered[nth]) for nth in neighbors[blurred].T])
-            order = np.argsort(exact, axis=1, kind="stable")
-            d[blurred] = np.take_along_axis(exact, order, axis=1)
-            neighbors[blurred] = np.take_along_axis(neighbors[blurred], order, axis=1)
-        # Which centers are the nearest is in doubt only if the farthest of them is; none is nearer than 0.
-        misled = np.flatnonzero((d[:, -1] > 0.0) & (d[:, -1] < least))
-        if misled.size:
-            d[misled], neighbors[misled] = self._search_exactly(x[misled], d.shape[1])
-        return d, neighbors
+    def _virtual(self, x: Points, neighbors: Indices) -> tuple[Wide, Wide] | None:
+        """Leg from each row to the mean of its neighbours, if that is what counts."""
+        if not isinstance(self.pooling, MeanVector):
+            return None
+        # The mean of differences: far from 0 the mean of the neighbours would lose digits.
+        difference = np.zeros(x.shape)
+        for p, which in zip(self.pooling.assignment(), neighbors.T, strict=True):
+            difference += p * self._index.difference(x, which)
+        return difference, self._index.mapped(difference)
 
-    def _search_exactly(self, x: Points, k: int) -> tuple[Wide, Indices]:
-        rows, step = to_dense(x), max(1, (1 << 22) // self.points.shape[0])
-        centers = to_dense(self._centered)
-        found = []
-        for start in range(0, len(rows), step):
-            distances = cdist(rows[start : start + step], centers)
-            nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
-            order = np.argsort(np.take_along_axis(distances, nearest, axis=1), axis=1, kind="stable")
-            nearest = np.take_along_axis(nearest, order, axis=1)
-            found.append((np.take_along_axis(distances, nearest, axis=1), nearest))
-        d, neighbors = zip(*found, strict=True)
-        return np.concatenate(d), np.concatenate(neighbors)
-
-    def _pool(self, x: Points, d: Wide, neighbors: Indices, scores: Scores, where: slice) -> Wide:
+    def _pool(
+        self, d: Wide, neighbors: Indices, virtual: tuple[Wide, Wide] | None, scores: Scores, where: slice
+    ) -> Wide:
         """Fill in the scores; the distances that count (n, k), or (n, 1) to the mean of the neighbours."""
-        if isinstance(self.pooling, MeanVector):
-            d = np.sqrt(squared_norms(self._difference(x, neighbors, 0)))[:, None]
+        if virtual is not None:
+            d = lengths(virtual[1])[:, None]
         o = self.pooling.outlierness(d, neighbors)
         scores.outlierness[where], scores.log_inlierness[where] = o, -o
         return d
-
-    def _difference(self, x: Points, neighbors: Indices, rank: int | np.integer) -> Floats:
-        """(n, d) rows minus their neighbours of a rank, or minus the mean of their neighbours."""
-        if isinstance(self.pooling, MeanVector):
-            return to_dense(x) - to_dense(self._assignment(neighbors) @ self._centered)
-        return to_dense(x - self._centered[neighbors[:, rank]])
 
     def _assignment(self, neighbors: Indices) -> sparse.csr_array:
         n, k = neighbors.shape
         p = np.tile(self.pooling.assignment(), n)
         return sparse.csr_array((p, neighbors.ravel(), np.arange(0, n * k + 1, k)), (n, self.points.shape[0]))
 
-    def _sweep(self, X: Points, work: Work, step: Callable[[slice, Points], None]) -> None:
+    def _sweep(
+        self, X: Points, work: Work, step: Callable[[slice, Points], None], *, floats_per_row: int
+    ) -> None:
         n, d = X.shape
-        # Search by matrix products brings its own threads.
-        threads = 1 if self._index._fit_method == "brute" else blocks.count_threads(work.n_jobs)
-        per_row = 8 * (6 * d + 8 * self.pooling.k)
-        size = int(min(max(work.memory_mb * 2**20 / threads // per_row, 1), _BLOCK_ROWS, -(-n // threads)))
+        by_products = self._index.by_products
+        allowed = blocks.count_threads(work.n_jobs)
+        threads = 1 if by_products else allowed
+        per_row = 8 * (6 * d + 12 * (self.pooling.k + 1) + floats_per_row)
+        most = _PRODUCT_ROWS if by_products else min(_TREE_ROWS, -(-n // threads))
+        size = int(max(min(work.memory_mb * 2**20 / threads // per_row, most), 1))
 
         def through_blocks(shared: blocks.Blocks) -> None:
-            for where in shared:
-                x = X[where].astype(np.float64, copy=False)
-                if is_sparse(self.points):
-                    step(where, sparse.csr_array(x))
-                else:
-                    step(where, to_dense(x) - self._origin)
+            # Distances beyond the largest float come out infinite, and so does the outlierness.
+            with np.errstate(over="ignore", invalid="ignore"):
+                for where in shared:
+                    x = X[where].astype(np.float64, copy=False)
+                    step(where, sparse.csr_array(x) if is_sparse(self.points) else to_dense(x))
 
-        blocks.run(blocks.Blocks(n, size, work.progress), threads, through_blocks)
-
-
-def _spread(explained: Wide, zeta: Floats, through: LinearMap | None) -> Floats:
-    """Δ of one neighbour per row, spread over the variables in proportion to their shares of ‖ζ‖²."""
-    d2 = squared_norms(zeta)
-    # Without the square of a difference that underflows: such a row has none to explain.
-    weight = np.divide(explained, d2, out=np.zeros_like(d2), where=d2 > 0.0)
-    return weight[:, None] * shares(zeta, through)
+        # Search by matrix products brings its own threads.
+        with blocks.openmp_threads(allowed) if by_products else nullcontext():
+            blocks.run(blocks.Blocks(n, size, work.progress), threads, through_blocks)
 
 
-def _norms(x: Points, u: Points) -> Wide:
-    return np.sqrt(squared_norms(x - u))
+def _spread(explained: Wide, difference: Wide, zeta: Wide, way: WayBack) -> tuple[Wide, Wide]:
+    """Δ of one leg per row by the variables' parts of ‖ζ‖², and what of it no variable has."""
+    squares = squared_norms(zeta)
+    odd = np.flatnonzero(~is_ordinary(squares))
+    if odd.size:  # parts are the same of any multiple of ζ; a leg of length 0 has none
+        largest = largest_coordinates(zeta[odd])
+        factor = np.divide(1.0, largest, out=np.ones_like(largest), where=largest > np.finfo(np.float64).tiny)
+        difference, zeta = difference.copy(), zeta.copy()
+        difference[odd] *= factor[:, None]
+        zeta[odd] *= factor[:, None]
+        squares = squared_norms(zeta)
+    weight = np.divide(explained, squares, out=np.zeros_like(squares), where=squares > 0.0)
+    return weight[:, None] * way.shares(difference, zeta), weight * way.outside(zeta)

@@ -107,12 +107,13 @@ def decompose(
     n, d = X.shape[0], X.shape[1] if through is None else through.n_inputs
     relevance = np.empty((n, d), dtype=X.dtype)
     scores = Scores.empty(n)
-    mixed = None if through is None else MixedContraction.of(centers, through)
+    mixed = None if through is None else MixedContraction.of(centers, through, work.memory_mb)
 
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
             pool_block(block.products, block.rows, centers.pool, scores.at(block.where), True, _NOTHING)
-            relevance[block.where] = mixed.contract(block.products, block.raw, block.local)
+            relevance[block.where], outside = mixed.contract(block.products, block.raw, block.local)
+            scores.unexplained[block.where] += outside
             return True
         pooled = scores.at(block.where)
         size = (block.products.shape[0], d)

@@ -61,7 +61,7 @@ def warn_of_dominating_column(centers: Points, names: Sequence[str]) -> None:
             "it will dominate the distances and the explanation. "
             "Scale the columns before fitting, e.g. with StandardScaler.",
             UserWarning,
-            stacklevel=3,  # the line that called explain()
+            stacklevel=4,  # the line that called explain()
         )
 
 

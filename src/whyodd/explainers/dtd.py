@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
     from whyodd.network import Decomposition, DistanceNetwork
 
 
@@ -19,6 +20,7 @@ def deep_taylor(
     X: Points,
     *,
     own: NDArray[np.intp] | None = None,
+    through: LinearMap | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Decomposition:
@@ -30,6 +32,8 @@ def deep_taylor(
     X : ndarray or CSR matrix of shape (n, d)
     own : ndarray of shape (n,), optional
         The center to leave out for each row, or -1.
+    through : LinearMap, optional
+        Linear map that made X of other variables; relevance is theirs.
     n_jobs : int, optional
         Threads; all cores if None.
     progress : callable, optional
@@ -44,4 +48,4 @@ def deep_taylor(
     -----
     Section "Explaining Outlierness" and appendix A of Kauffmann, Müller and Montavon.
     """
-    return network.decompose(X, own=own, n_jobs=n_jobs, progress=progress)
+    return network.decompose(X, own=own, through=through, n_jobs=n_jobs, progress=progress)

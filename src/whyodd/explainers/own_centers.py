@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     Own = NDArray[np.intp]
 
 
-def own_centers(network: DistanceNetwork, X: Points, exclude_self: ExcludeSelf) -> Own | None:
+# Steps of a pipeline round differently when they are fitted and when they transform.
+_ROUNDING = 1e-9
+
+
+def own_centers(
+    network: DistanceNetwork, X: Points, exclude_self: ExcludeSelf, *, transformed: bool = False
+) -> Own | None:
     """(n,) index of the center to leave out per row of ``X``, -1 for none; None to leave out none at all.
 
     Parameters
@@ -32,20 +38,22 @@ def own_centers(network: DistanceNetwork, X: Points, exclude_self: ExcludeSelf) 
     exclude_self : "auto" or bool
         "auto": only if ``X`` demonstrably holds the training rows; True: also by equal values, or an error;
         False: never.
+    transformed : bool, default False
+        Whether ``X`` went through the steps of a pipeline, and equals training rows to rounding only.
     """
     if exclude_self not in ("auto", True, False):
         raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
     if not exclude_self:
         return None
-    own = _by_training_row(network, X)
+    own = _by_training_row(network, X, _ROUNDING if transformed else 0.0)
     if own is None and exclude_self != "auto":
         own = _by_equal_values(network, X)
     return own
 
 
-def _by_training_row(network: DistanceNetwork, X: Points) -> Own | None:
+def _by_training_row(network: DistanceNetwork, X: Points, rounding: float) -> Own | None:
     rows = network.rows
-    if rows is None or X.shape[0] != network.n_rows or not _equal(X[rows], network.centers):
+    if rows is None or X.shape[0] != network.n_rows or not _equal(X[rows], network.centers, rounding):
         return None
     own = np.full(X.shape[0], -1, dtype=np.intp)
     own[rows] = np.arange(len(rows))
@@ -67,10 +75,10 @@ def _by_equal_values(network: DistanceNetwork, X: Points) -> Own:
     return own
 
 
-def _equal(first: Points, second: Points) -> bool:
+def _equal(first: Points, second: Points, rounding: float) -> bool:
     if sparse.issparse(first) or sparse.issparse(second):
         return all(a == b for a, b in zip(_row_keys(first), _row_keys(second), strict=True))
-    return bool(np.array_equal(first, second))
+    return bool(np.allclose(first, second, rtol=rounding, atol=rounding * float(np.abs(second).max())))
 
 
 def _row_keys(X: Points) -> Iterator[Hashable]:

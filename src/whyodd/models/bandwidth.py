@@ -13,7 +13,7 @@ from whyodd.compute.points import is_sparse, to_dense
 from whyodd.models.merging import merge_equal_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -60,18 +60,27 @@ BANDWIDTHS: dict[str, Callable[[Points], float]] = {
 }
 
 
-def bandwidth(rule: SigmaRule, X: Points, sample_weight: NDArray[np.float64] | None = None) -> float:
-    """Positive bandwidth by a rule for rows ``X`` (n, d); rows without weight do not count."""
+def bandwidth(
+    rule: SigmaRule,
+    X: Points,
+    sample_weight: NDArray[np.float64] | None = None,
+    *,
+    rules: Mapping[str, Callable[[Points], float]] = BANDWIDTHS,
+) -> float:
+    """Positive bandwidth by a rule for rows ``X`` (n, d); rows without weight do not count.
+
+    ``rules`` are those that have a name: a model may know more of them.
+    """
     if isinstance(rule, Real) and not isinstance(rule, bool):
         return _positive(float(rule), f"sigma={rule!r}", "Pass a positive bandwidth.")
     rows = X if sample_weight is None else X[sample_weight > 0.0]
     if callable(rule):
         return _positive(float(rule(rows)), "sigma as a function", "Let it return a positive bandwidth.")
-    if not isinstance(rule, str) or rule not in BANDWIDTHS:
-        names = ", ".join(map(repr, BANDWIDTHS))
+    if not isinstance(rule, str) or rule not in rules:
+        names = ", ".join(map(repr, rules))
         raise ValueError(f"sigma={rule!r}: expected a positive number, one of {names}, or a function of X.")
     remedy = "Its rows are (nearly) all equal: pass a number as sigma, or data that varies."
-    return _positive(BANDWIDTHS[rule](rows), f"sigma={rule!r} on this data", remedy)
+    return _positive(rules[rule](rows), f"sigma={rule!r} on this data", remedy)
 
 
 def _positive(value: float, what: str, remedy: str) -> float:

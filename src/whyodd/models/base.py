@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -43,6 +43,9 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
     contamination: float | None
     network_: DistanceNetwork
 
+    # Whether CSR rows are taken; a model that needs all columns at once says no.
+    _takes_sparse: ClassVar[bool] = True
+
     @abstractmethod
     def _fit(
         self, X: Points, sample_weight: NDArray[np.float64] | None, previous: DistanceNetwork | None
@@ -71,8 +74,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         self._check_contamination()
         # An interrupted fit must not leave a model that looks fitted.
         previous = self.__dict__.pop("network_", None)
-        values = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", ensure_min_samples=2)
-        values = canonical(values)
+        values = self._validated(X, ensure_min_samples=2)
         weights = _checked_weights(sample_weight, values.shape[0])
         network, threshold = self._fit(values, weights, previous)
         if self.contamination is not None:
@@ -111,7 +113,11 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def _checked(self, X: Any) -> Points:
         check_is_fitted(self)
-        return canonical(validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, order="C", reset=False))
+        return self._validated(X, reset=False)
+
+    def _validated(self, X: Any, **keywords: Any) -> Points:
+        layout = "csr" if self._takes_sparse else False
+        return canonical(validate_data(self, X, accept_sparse=layout, dtype=_DTYPES, order="C", **keywords))
 
     def _check_contamination(self) -> None:
         share = self.contamination
@@ -123,7 +129,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
 

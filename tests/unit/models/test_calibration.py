@@ -70,9 +70,9 @@ def test_super_uniform_exactly_whatever_the_ties(values):
 
 
 DETECTORS = [
+    *(pytest.param(cls(), id=name) for name, cls in MODELS.items()),
     *(
-        pytest.param(cls(kernel=kernel, sigma="median"), id=f"{name}-{kernel}")
-        for name, cls in MODELS.items()
+        pytest.param(whyodd.OneClassSVM(kernel=kernel, sigma="median"), id=f"one_class_svm-{kernel}")
         for kernel in ("gaussian", "student", "laplacian")
     ),
     pytest.param(IsolationForest(n_estimators=20, random_state=0), id="isolation-forest"),

@@ -1,0 +1,104 @@
+"""PyOD's detectors as distance networks. Most wrap a model of scikit-learn; PyOD itself is never imported.
+
+PyOD's ``decision_function`` is high for outliers. Each function says how it follows from o and the offset.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyodd.adapters.class_paths import class_path, find_entry
+from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.requirements import require_fitted
+from whyodd.adapters.sklearn_covariance import from_covariance
+from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
+from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
+from whyodd.adapters.sklearn_svm import from_one_class_svm
+from whyodd.network import DistanceNetwork
+from whyodd.poolings import Nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What PyOD's KNN makes of the distances to the neighbours.
+_METHODS: dict[str, Callable[[int], Nearest]] = {
+    "largest": Nearest.kth,
+    "mean": Nearest.mean,
+    "median": Nearest.median,
+}
+
+# Clusterings that put a row into the cluster with the nearest centroid.
+_NEAREST_CENTROID = {"sklearn.cluster._kmeans.KMeans": True, "sklearn.cluster._kmeans.MiniBatchKMeans": True}
+
+
+def from_pyod_ocsvm(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.ocsvm.OCSVM(kernel="rbf")``, that of its one-class SVM.
+
+    ``decision_function`` = ``model.detector_.offset_`` - exp(offset - o).
+    """
+    _require_fitted(model)
+    return from_one_class_svm(model.detector_)
+
+
+def from_pyod_knn(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.knn.KNN``: ``decision_function`` = o, the offset is 0.
+
+    Largest, mean or median of the distances to the k nearest training rows (``method``). For training rows
+    without themselves o is ``decision_scores_``.
+    """
+    _require_fitted(model)
+    return neighbor_network(model.neigh_, _METHODS[model.method](model.n_neighbors))
+
+
+def from_pyod_lof(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.lof.LOF(novelty=True)``: ``decision_function`` = o, the offset is 0.
+
+    For training rows without themselves o is ``decision_scores_``.
+    """
+    _require_fitted(model)
+    return from_local_outlier_factor(model.detector_)
+
+
+def from_pyod_kde(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.kde.KDE``: ``decision_function`` = o - offset."""
+    _require_fitted(model)
+    return from_kernel_density(model.kde_)
+
+
+def from_pyod_gmm(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.gmm.GMM``: ``decision_function`` = o - offset."""
+    _require_fitted(model)
+    return from_gaussian_mixture(model.detector_)
+
+
+def from_pyod_mcd(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.mcd.MCD``: ``decision_function`` = 2 o, the offset is 0."""
+    _require_fitted(model)
+    return from_covariance(model.detector_)
+
+
+def from_pyod_cblof(model: Any) -> DistanceNetwork:
+    """Network of a fitted ``pyod.models.cblof.CBLOF``: ``decision_function`` = o, the offset is 0.
+
+    The distance to the nearest centroid of a large cluster: a row of a large cluster is scored by that
+    cluster's centroid, which is the nearest of all, and a row of a small one by the nearest large cluster.
+    """
+    _require_fitted(model)
+    if model.use_weights:
+        raise UnsupportedModelError(
+            "CBLOF(use_weights=True) multiplies the distance by the size of a cluster, which jumps where "
+            "clusters meet; expected use_weights=False. Fit it again with CBLOF(use_weights=False)."
+        )
+    clustering = model.clustering_estimator_
+    if find_entry(_NEAREST_CENTROID, clustering) is None:
+        raise UnsupportedModelError(
+            f"CBLOF with the clustering {class_path(type(clustering))} does not score rows by their nearest "
+            "centroid, expected k-means. Fit it again with CBLOF(clustering_estimator=KMeans(...))."
+        )
+    return DistanceNetwork(model.cluster_centers_[model.large_cluster_labels_], pooling=Nearest.kth(1))
+
+
+def _require_fitted(model: Any) -> None:
+    # The last thing every fit sets that is missing, or None, before.
+    require_fitted(model, "decision_scores_")

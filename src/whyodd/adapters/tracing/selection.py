@@ -1,0 +1,21 @@
+"""Feature selection: some columns of those there were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from whyodd.adapters.tracing.columns import Columns
+
+
+def trace_selector(step: Any, columns: Columns) -> Columns:
+    """Everything with ``get_support``: ``SelectKBest``, ``SelectFromModel``, ``RFE`` and the like."""
+    return columns.take(np.flatnonzero(step.get_support()))
+
+
+def trace_variance_threshold(step: Any, columns: Columns) -> Columns:
+    """``VarianceThreshold``: what has no variance never varied, at a value that is not kept."""
+    columns.note_constants(step.variances_ == 0, np.full(columns.count, np.nan))
+    return trace_selector(step, columns)

@@ -1,0 +1,133 @@
+"""Dates as numbers: where in the day, the week and the year they lie, and how far along in time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from whyodd.automatic.reading import read_columns
+from whyodd.automatic.steps import remember_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.automatic.reading import RawColumn
+
+    Dates = NDArray[np.datetime64]
+
+_DAY = 86_400.0
+_SECONDS = "datetime64[s]"
+# Cycle -> (its length in seconds, the span in seconds from which a column shows all of it).
+_CYCLES = {
+    "hour of the day": (_DAY, _DAY),
+    "day of the week": (7.0 * _DAY, 7.0 * _DAY),
+    "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
+}
+_ELAPSED = "time elapsed"
+
+
+def choose_parts(dates: Dates) -> tuple[str, ...]:
+    """What to make of a column's dates (n,), in the order of the rows, at least two different ones.
+
+    Cycles that the dates go through at least once. Time elapsed only if it does not go up with the rows: if
+    it does, the table is a record of what came when, and any new row is later than all of them.
+    """
+    seconds = dates.astype(_SECONDS).astype(np.float64)
+    span = np.ptp(seconds)
+    parts = [] if np.all(np.diff(seconds) >= 0.0) else [_ELAPSED]
+    for name, (_, needed) in _CYCLES.items():
+        if span >= needed and (name != "hour of the day" or np.any(seconds % _DAY != 0.0)):
+            parts.append(name)
+    return tuple(parts)
+
+
+def dates_of(column: RawColumn, name: str = "") -> Dates:
+    """Dates (n,) to the second, NaT in the gaps, of dates or of texts such as 2024-02-29T12:30."""
+    if column.values.dtype.kind == "M":
+        return column.values.astype(_SECONDS)
+    dates = np.full(column.values.size, np.datetime64("NaT"), dtype=_SECONDS)
+    try:
+        plain = [_without_zone(value) for value in column.present]
+        dates[~column.gaps] = np.array(plain, dtype="datetime64[us]").astype(_SECONDS)
+    except (ValueError, TypeError) as error:
+        where = f"Column {name!r}" if name else "A column of dates"
+        raise ValueError(
+            f"{where} holds a value that is no date ({error}). "
+            "Expected dates, or texts such as 2024-02-29T12:30."
+        ) from error
+    return dates
+
+
+def _without_zone(value: Any) -> Any:
+    """The date as the clock in its time zone shows it."""
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None)
+    return value.removesuffix("Z") if isinstance(value, str) else value
+
+
+class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Numbers of one column of dates, comparable with standardised columns.
+
+    A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
+    is near 01:00. Time elapsed is standardised. A missing date lies in the middle of all circles, at the mean
+    time. If there are any in training, one more number marks them.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        Of "time elapsed", "hour of the day", "day of the week", "day of the year".
+
+    Attributes
+    ----------
+    mean_, scale_ : float
+        Of the time elapsed, in seconds since 1970.
+    has_gaps_ : bool
+        Whether missing dates are marked.
+    """
+
+    def __init__(self, parts: tuple[str, ...] = (_ELAPSED,)) -> None:
+        self.parts = parts
+
+    def fit(self, X: Any, y: None = None) -> DateParts:  # noqa: ARG002
+        """Learn mean and scale of the time elapsed from a frame or array (n, 1)."""
+        remember_columns(self, X)
+        seconds = self._seconds(X)
+        self.has_gaps_ = bool(np.isnan(seconds).any())
+        self.mean_ = float(np.nanmean(seconds))
+        self.scale_ = float(np.nanstd(seconds)) or 1.0
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Numbers (n, k) of the dates in a frame or array (n, 1)."""
+        check_is_fitted(self)
+        seconds = self._seconds(X)
+        numbers: list[NDArray[np.float64]] = []
+        for part in self.parts:
+            if part == _ELAPSED:
+                numbers.append((seconds - self.mean_) / self.scale_)
+            else:
+                angle = 2.0 * np.pi * seconds / _CYCLES[part][0]
+                numbers += [np.cos(angle), np.sin(angle)]
+        gaps = np.isnan(seconds)
+        columns = [np.where(gaps, 0.0, column) for column in numbers]
+        return np.column_stack([*columns, gaps] if self.has_gaps_ else columns).astype(np.float64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Names of the numbers: column and part."""
+        given = getattr(self, "feature_names_in_", ["x0"]) if input_features is None else input_features
+        ends = [
+            part if part == _ELAPSED else f"{part} ({wave})"
+            for part in self.parts
+            for wave in ([""] if part == _ELAPSED else ["cos", "sin"])
+        ]
+        return np.array([f"{given[0]}: {end}" for end in ends + ["missing"] * self.has_gaps_], dtype=object)
+
+    def _seconds(self, X: Any) -> NDArray[np.float64]:
+        """Seconds since 1970 (n,), NaN in the gaps."""
+        (column,) = read_columns(X)
+        dates = dates_of(column)
+        return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))

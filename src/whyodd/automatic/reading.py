@@ -1,0 +1,220 @@
+"""Raw tables column by column: whatever the frame or array, a column is values, gaps and a family."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from scipy import sparse
+
+from whyodd.frames import as_frame, build_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# What the values of a column have in common; "mixed" values can still be told apart as text.
+Family = Literal["number", "boolean", "text", "date", "duration", "mixed", "object", "nothing"]
+
+_FAMILIES: tuple[tuple[tuple[type, ...], Family], ...] = (
+    ((bool, np.bool_), "boolean"),
+    ((dt.timedelta, np.timedelta64), "duration"),
+    ((Real, Decimal), "number"),
+    ((str,), "text"),
+    ((dt.date, np.datetime64), "date"),
+)
+_OF_DTYPE: dict[str, Family] = {
+    "b": "boolean", "i": "number", "u": "number", "f": "number", "U": "text", "M": "date", "m": "duration",
+}  # fmt: skip
+# pandas marks gaps by objects of its own, which do not even compare with themselves.
+_GAP_TYPES = frozenset({"NoneType", "NAType", "NaTType"})
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """Values of a column as they were given.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        Numbers, booleans, dates, or objects.
+    gaps : ndarray of bool, shape (n,)
+        Where there is no value.
+    family : str
+        What the values have in common.
+    example : type or None
+        Type of a value that belongs to no family, to name it.
+    is_category : bool
+        Whether the frame says that the values are categories, numbers among them.
+    """
+
+    values: NDArray[Any]
+    gaps: NDArray[np.bool_]
+    family: Family
+    example: type | None = None
+    is_category: bool = False
+
+    @property
+    def present(self) -> NDArray[Any]:
+        """The values without the gaps."""
+        return self.values[~self.gaps]
+
+    def as_floats(self) -> NDArray[np.float64]:
+        """Numbers as floats (n,), NaN in the gaps."""
+        if self.values.dtype != object:
+            return self.values.astype(np.float64)
+        floats = np.full(self.values.size, np.nan)
+        floats[~self.gaps] = self.present.astype(np.float64)
+        return floats
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table as it was given, and its columns.
+
+    Attributes
+    ----------
+    data : data frame or ndarray of shape (n, d)
+        What the steps of a pipeline are fitted to.
+    keys : tuple of str or int
+        What a ``ColumnTransformer`` calls the columns: names, or positions where there are no names.
+    """
+
+    data: Any
+    keys: tuple[str | int, ...]
+    columns: tuple[RawColumn, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.columns[0].values.size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What people call the columns."""
+        return tuple(key if isinstance(key, str) else f"x{key}" for key in self.keys)
+
+    def rows(self, chosen: NDArray[np.intp]) -> Any:
+        """Some rows of the data, as the same kind of frame or array."""
+        frame = as_frame(self.data)
+        return self.data[chosen] if frame is None else frame[chosen, :].to_native()
+
+
+def read_table(data: Any, *, what: str = "frame") -> RawTable:
+    """Columns of a pandas, Polars or Arrow frame, of a mapping of columns, or of an array (n, d)."""
+    if isinstance(data, dict):
+        data = _frame_of(data, what)
+    frame = as_frame(data, what=what)
+    if frame is None:
+        data = _as_array(data, what)
+        keys: tuple[str | int, ...] = tuple(range(data.shape[1]))
+        shape = data.shape
+    else:
+        keys, shape = _frame_keys(frame, what), frame.shape
+    if 0 in shape:
+        raise ValueError(
+            f"{what} has {shape[0]} rows and {shape[1]} columns: there is nothing to learn from."
+        )
+    return RawTable(data, keys, tuple(read_columns(data)))
+
+
+def read_columns(data: Any) -> list[RawColumn]:
+    """Columns of a frame or array (n, k): of a table, or of what a ``ColumnTransformer`` hands to a step."""
+    frame = as_frame(data)
+    if frame is not None:
+        return [_read_series(frame[:, j]) for j in range(frame.shape[1])]
+    array = np.asarray(data)
+    return [_read_values(array[:, j]) for j in range(array.shape[1])]
+
+
+def _read_values(values: NDArray[Any]) -> RawColumn:
+    if values.dtype.kind in _OF_DTYPE:
+        gaps = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
+        if values.dtype.kind in "mM":
+            gaps = np.isnat(values)
+        family = _OF_DTYPE[values.dtype.kind] if not gaps.all() else "nothing"
+        return RawColumn(values, gaps, family)
+    values = values.astype(object)
+    gaps = np.fromiter(map(_is_gap, values), dtype=bool, count=values.size)
+    return RawColumn(values, gaps, *_family(values[~gaps]))
+
+
+def _family(present: NDArray[Any]) -> tuple[Family, type | None]:
+    types = sorted({type(value) for value in present}, key=str)
+    families: set[Family] = set()
+    for kind in types:
+        family = next((name for classes, name in _FAMILIES if issubclass(kind, classes)), None)
+        if family is None:
+            return "object", kind
+        families.add(family)
+    if not families:
+        return "nothing", None
+    if families == {"boolean", "number"}:  # True counts as 1
+        return "number", None
+    return (families.pop(), None) if len(families) == 1 else ("mixed", None)
+
+
+def _is_gap(value: object) -> bool:
+    if isinstance(value, (float, np.floating, Decimal)):
+        return bool(value != value)  # NaN alone is unequal to itself
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
+    return type(value).__name__ in _GAP_TYPES
+
+
+def _read_series(series: nw.Series[Any]) -> RawColumn:
+    """Column of a frame; dates with a time zone are read as the clock there shows them."""
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.replace_time_zone(None)
+    if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == nw.Boolean:
+        return _read_values(np.asarray(series.to_numpy()))
+    column = _read_values(np.fromiter(series.to_list(), dtype=object, count=len(series)))
+    return replace(column, is_category=series.dtype in (nw.Categorical, nw.Enum))
+
+
+def _frame_keys(frame: nw.DataFrame[Any], what: str) -> tuple[str | int, ...]:
+    names = frame.columns
+    is_text = [isinstance(name, str) for name in names]
+    if all(is_text):
+        return tuple(names)
+    if any(is_text):
+        odd = names[is_text.index(False)]
+        raise ValueError(
+            f"{what} has columns with and without text as their names ({odd!r} is of type "
+            f"{type(odd).__name__}). Name every column by a text: frame.columns = frame.columns.map(str)."
+        )
+    return tuple(range(len(names)))  # as scikit-learn does: such names are not remembered
+
+
+def _frame_of(columns: Mapping[Any, Any], what: str) -> Any:
+    sizes = {str(name): len(values) for name, values in columns.items()}
+    if len(sizes) < len(columns):
+        raise ValueError(f"{what} has columns whose names are the same text. Give every column its own name.")
+    if len(set(sizes.values())) > 1:
+        counts = ", ".join(f"{name!r} {size}" for name, size in list(sizes.items())[:5])
+        raise ValueError(
+            f"{what} has columns of different lengths ({counts}). Give all the same number of rows."
+        )
+    return build_frame({str(name): values for name, values in columns.items()}, None)
+
+
+def _as_array(data: Any, what: str) -> NDArray[Any]:
+    if sparse.issparse(data):
+        raise ValueError(
+            f"{what} is a sparse matrix, expected a table of raw columns. Pass {what}.toarray(), "
+            "or fit a model such as whyodd.OneClassSVM to it."
+        )
+    # Of rows of numbers and texts NumPy would make all text.
+    array = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{what} must be a table (rows, columns), but came as {type(data).__name__} of shape "
+            f"{array.shape}. Pass a data frame, a dict of columns or a two-dimensional array."
+        )
+    return array

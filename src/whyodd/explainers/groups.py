@@ -1,0 +1,73 @@
+"""Variables that people see as one thing, summed: ``groups={"address": ["street", "city"]}``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.variables import Variables
+
+    Groups = Mapping[str, Sequence[str]]
+
+
+def with_groups(variables: Variables, groups: Groups) -> tuple[Variables, tuple[str, ...], NDArray[np.intp]]:
+    """Variables summed up in groups, the names of what is left, and the place of each variable among these.
+
+    A group stands where its first variable did.
+
+    Parameters
+    ----------
+    variables : Variables
+    groups : mapping of str to sequence of str
+        Name of each group and the names of its variables; all other variables stay as they are.
+    """
+    group_of = _checked(groups, variables.names)
+    entries: dict[str, list[int]] = {}
+    for index, name in enumerate(variables.names):
+        entries.setdefault(group_of.get(name, name), []).append(index)
+    place = np.empty(len(variables.names), dtype=np.intp)
+    for position, members in enumerate(entries.values()):
+        place[members] = position
+    return replace(variables, groups=tuple(map(tuple, entries.values()))), tuple(entries), place
+
+
+def sum_columns(values: NDArray[np.floating], place: NDArray[np.intp], count: int) -> NDArray[np.floating]:
+    """Sums (n, count) of columns: column c is added to ``place[c]``."""
+    chosen = sparse.csr_array((np.ones(place.size), (place, np.arange(place.size))), (count, place.size))
+    return np.ascontiguousarray((chosen @ values.T).T, dtype=values.dtype)
+
+
+def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
+    """The group of each variable that is in one."""
+    if not hasattr(groups, "items"):
+        raise TypeError(
+            f"groups must be a dictionary from names to lists of columns, but {type(groups).__name__} came."
+        )
+    group_of: dict[str, str] = {}
+    for group, members in groups.items():
+        if isinstance(members, str) or len(members) == 0:
+            raise ValueError(f"groups[{group!r}]={members!r}: expected a list of at least one column name.")
+        for name in members:
+            if name not in names:
+                raise ValueError(
+                    f"groups[{group!r}] holds {name!r}, which is no column of X. "
+                    f"Choose among: {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
+                )
+            if name in group_of:
+                raise ValueError(
+                    f"{name!r} is in two groups, {group_of[name]!r} and {group!r}. "
+                    "A column's relevance can be counted once: leave it out of one of them."
+                )
+            group_of[name] = str(group)
+    taken = sorted(set(map(str, groups)) & (set(names) - set(group_of)))
+    if taken:
+        raise ValueError(f"The group {taken[0]!r} has the name of a column that is not in it. Rename it.")
+    return group_of

@@ -1,0 +1,141 @@
+"""From a model and what people pass as X to what is explained: a network, its inputs, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyodd.adapters import neuralize
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.linear import LinearScore, linear_score
+from whyodd.adapters.tracing import first_step, match_columns, raw_values, trace, transform
+from whyodd.explainers.columns import read_columns
+from whyodd.explainers.groups import sum_columns
+from whyodd.frames import as_frame
+from whyodd.inputs import as_matrix
+from whyodd.network import DistanceNetwork
+from whyodd.variables import Variables, never_varied
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import narwhals.stable.v1 as nw
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from whyodd.adapters.tracing import Trace
+    from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
+
+    Floats = NDArray[np.floating]
+    Steps = Sequence[tuple[str, Any]]
+
+_PIPELINES = {"sklearn.pipeline.Pipeline": True}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is explained.
+
+    Attributes
+    ----------
+    network : DistanceNetwork or LinearScore
+    inputs : ndarray or CSR matrix of shape (n, k)
+        The rows as they reach the network.
+    data : ndarray or CSR matrix of shape (n, d)
+        The rows as people know them.
+    variables : Variables
+        The d variables that people know.
+    frame_kind : narwhals.Implementation or None
+        The kind of data frame that was given.
+    through : LinearMap, optional
+        The linear map before the network, if a pipeline mixes columns.
+    origin : ndarray of int, optional
+        The variable that each column before that map belongs to; None if each is its own.
+    """
+
+    network: Any
+    inputs: Points
+    data: Points
+    variables: Variables
+    frame_kind: nw.Implementation | None
+    through: LinearMap | None = None
+    origin: NDArray[np.intp] | None = None
+
+    def in_variables(self, relevance: Floats) -> Floats:
+        """Relevance of columns (n, columns) summed into the variables they belong to (n, d)."""
+        if self.origin is None:
+            return relevance
+        return sum_columns(relevance, self.origin, len(self.variables.names))
+
+
+def read(model: Any, X: Any) -> Reading:
+    """Read a model, or a pipeline that ends in one, and the rows to explain."""
+    frame = as_frame(X)
+    kind = None if frame is None else frame.implementation
+    steps, last = _split(model)
+    network = linear_score(last) or neuralize(last)
+    if steps:
+        return _read_pipeline(steps, network, X, kind)
+    given, names = read_columns(X, network.n_features, _fitted_names(last))
+    # A network of people's own knows points, but nothing of training.
+    knows_training = isinstance(network, DistanceNetwork) and network is not last
+    variables = Variables(names, constants=never_varied(network) if knows_training else {})
+    return Reading(network, given.values, given.values, variables, kind)
+
+
+def _split(model: Any) -> tuple[Steps, Any]:
+    """Steps before the model and the model itself; a pipeline may end in another one."""
+    steps: list[tuple[str, Any]] = []
+    prefix = ""
+    while find_entry(_PIPELINES, model):
+        steps += [(prefix + name, step) for name, step in model.steps[:-1]]
+        last, model = model.steps[-1]
+        prefix += f"{last}__"
+        if model is None or isinstance(model, str):
+            raise UnsupportedModelError(
+                f"The pipeline ends in {model!r}, expected an outlier detector as its last step."
+            )
+    return steps, model
+
+
+def _read_pipeline(
+    steps: Steps, network: DistanceNetwork | LinearScore, X: Any, kind: nw.Implementation | None
+) -> Reading:
+    fitted = _fitted_names(first_step(steps))
+    given_names, _ = raw_values(X)
+    found = trace(steps, given_names if fitted is None else fitted)
+    X = match_columns(X, fitted, unread=found.unread)
+    raw = raw_values(X)[1]
+    inputs = as_matrix(transform(steps, X, found), what="What the steps before the model give").values
+    variables = Variables(found.names, decode=found.decode, constants=_constants(found, network))
+    if isinstance(network, LinearScore) and found.linear is not None:
+        raise UnsupportedModelError(
+            "A linear model after a step that mixes columns is explained at its own input only: "
+            "call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
+        )
+    return Reading(
+        network, inputs, found.values(raw, inputs), variables, kind, through=found.linear, origin=found.origin
+    )
+
+
+def _constants(found: Trace, network: DistanceNetwork | LinearScore) -> dict[int, Any]:
+    """Variables that never varied, as the steps have seen it, or the model behind them."""
+    if isinstance(network, LinearScore) or found.linear is not None:
+        return dict(found.constant)
+    agreed = never_varied(network)
+    varies = {int(found.origin[column]) for column in range(found.origin.size) if column not in agreed}
+    constant = set(found.origin.tolist()) - varies - set(found.constant)
+    if not constant:
+        return dict(found.constant)
+    first = found.decode(network.centers[:1])
+    numbers = {variable: float(value[0]) for variable, value in first.numbers.items()}
+    categories = {variable: values[codes[0]] for variable, (codes, values) in first.categories.items()}
+    known: dict[int, Any] = numbers | categories
+    return {variable: known[variable] for variable in constant if variable in known} | found.constant
+
+
+def _fitted_names(model: object) -> tuple[str, ...] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))

@@ -1,0 +1,31 @@
+"""What detectors that estimate a density share: the log-density itself."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from whyodd.models.base import DistanceDetector
+from whyodd.models.left_out import log_inlierness
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class DensityDetector(DistanceDetector):
+    """Detector with a density: log p(x) = b + log g(x) = b - o(x) with b = ``network_.offset``.
+
+    The last holds for exponential kernels, Gaussians among them. The offset is not finite if the kernel
+    cannot be normalised.
+    """
+
+    def log_density(self, X: Any) -> NDArray[np.float64]:
+        """Log-density log p(x) (n,), normalised over the whole space."""
+        values = self._checked(X)
+        if not math.isfinite(self.network_.offset):
+            raise ValueError(
+                f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "
+                "so there is no density. Use an exponential kernel, or Student's with a larger q."
+            )
+        return self.network_.offset + log_inlierness(self.network_, values)

@@ -1,0 +1,179 @@
+"""Convex exemplar mixture: a kernel density with weights that maximise the likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from whyodd.models.density import DensityDetector
+from whyodd.models.density_kernel import density_kernel
+from whyodd.models.exemplar_weights import exemplar_weights
+from whyodd.models.kernel_volume import log_volume
+from whyodd.models.left_out import log_inlierness
+from whyodd.models.merging import merge_equal_rows
+from whyodd.models.thresholds import soft_threshold
+from whyodd.network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.kernels import Kernel
+    from whyodd.models.bandwidth import SigmaRule
+    from whyodd.models.exemplar_weights import ExemplarSolution
+
+
+class ExemplarMixture(DensityDetector):
+    """Convex exemplar mixture: max Σ_i w_i log Σ_j α_j k(‖x_i - x_j‖) over the weights α of all rows.
+
+    Every row may be an exemplar, the center of a component; most end with weight 0. The problem is concave:
+    the solution does not depend on a start, and how far it is from the best one is known.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+    sigma : float, {"likelihood", "nn", "median", "scale"} or callable, default "likelihood"
+        Bandwidth, or the rule for it, as in :class:`whyodd.KernelDensity`. A larger one leaves fewer
+        exemplars.
+    q : float, optional
+        Degree of the kernels "exponential" and "student"; 2 by default.
+    a : float, default 1.0
+        Constant of the kernels "student" and "cauchy".
+    tol : float, default 1e-3
+        The mean log-likelihood is at most this much below the best possible; similarities in float32 allow no
+        less than about 1e-5.
+    max_iter : int, default 10,000
+        Largest number of iterations.
+    memory_mb : float, default 2000
+        Bound on the similarities that are kept; beyond it they are computed anew in each iteration.
+    contamination : float, optional
+        Share of training rows that ``predict`` calls outliers. None cuts where a tenth of the training rows,
+        each without its own part in the weights, would be outliers, as will be about a tenth of new normal
+        rows.
+
+    Attributes
+    ----------
+    exemplars_ : ndarray of shape (m,)
+        Rows with a weight.
+    weights_ : ndarray of shape (m,)
+        Their weights α_j; they sum to 1.
+    kernel_ : Kernel
+        The kernel with the bandwidth that was chosen.
+    log_likelihood_ : float
+        Mean of log g over the training rows.
+    gap_ : float
+        What the best weights would add to it at most.
+    n_iter_ : int
+        Number of iterations.
+
+    Notes
+    -----
+    Yang, Latecki and Pokrajac, "Outlier detection with globally optimal exemplar-based GMM", 2009; Lashkari
+    and Golland, "Convex clustering with exemplar-based models", 2007. A row is as similar to itself as can
+    be, and this counts, as it does there: at a given bandwidth k(0) is a number like any other. The bandwidth
+    itself is chosen beforehand, by the likelihood of rows under *other* rows: with themselves, none would be
+    best.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = whyodd.ExemplarMixture(sigma=1.0).fit(X)
+    >>> len(model.exemplars_) < 100
+    True
+    >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        sigma: SigmaRule = "likelihood",
+        *,
+        q: float | None = None,
+        a: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        memory_mb: float = 2000.0,
+        contamination: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.sigma = sigma
+        self.q = q
+        self.a = a
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_mb = memory_mb
+        self.contamination = contamination
+
+    def _fit(
+        self,
+        X: Points,
+        sample_weight: NDArray[np.float64] | None,
+        previous: DistanceNetwork | None,  # noqa: ARG002
+    ) -> tuple[DistanceNetwork, float]:
+        self._check_parameters()
+        merged = merge_equal_rows(X, sample_weight)
+        kernel = density_kernel(self.kernel, self.sigma, merged, q=self.q, a=self.a)
+        counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
+        solution = exemplar_weights(
+            merged.rows, counts, kernel, tol=self.tol, max_iter=self.max_iter, memory_mb=self.memory_mb
+        )
+        if solution.gap > self.tol:
+            _warn(solution, self.tol)
+        network = _network(X, merged.spread(solution.alpha), kernel)
+        log_g = log_inlierness(network, merged.rows)
+        self._describe(network, solution, float(np.average(log_g, weights=counts)))
+        shares = _own_shares(solution.alpha, log_g, counts, kernel)
+        return network, soft_threshold(merged, solution.alpha, shares, kernel, network.n_centers)
+
+    def _check_parameters(self) -> None:
+        for name in ("tol", "memory_mb"):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and float(value) > 0.0):
+                raise ValueError(f"{name}={value!r}: expected a number above 0.")
+        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+            raise ValueError(f"max_iter={self.max_iter!r}: expected a number of iterations of at least 1.")
+
+    def _describe(self, network: DistanceNetwork, solution: ExemplarSolution, log_likelihood: float) -> None:
+        self.kernel_ = network.kernel
+        self.exemplars_ = network.rows
+        self.weights_ = network.weights
+        self.log_likelihood_ = log_likelihood
+        self.gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+
+
+def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:
+    exemplars = np.flatnonzero(alpha)
+    return DistanceNetwork(
+        X[exemplars],
+        kernel=kernel,
+        log_weights=np.log(alpha[exemplars]),
+        offset=-log_volume(kernel, X.shape[1]),
+        rows=exemplars,
+        n_rows=X.shape[0],
+    )
+
+
+def _own_shares(
+    alpha: NDArray[np.float64], log_g: NDArray[np.float64], counts: NDArray[np.float64], kernel: Kernel
+) -> NDArray[np.float64]:
+    """What one row adds to the weight α_i = Σ_r w_r p_ri of the exemplar it is: w_i p_ii."""
+    log_height = float(kernel.log_similarity(np.zeros(1))[0])
+    own_assignment = alpha * np.exp(log_height - log_g)
+    return np.asarray(np.minimum(np.minimum(counts, 1.0) / counts.sum() * own_assignment, alpha))
+
+
+def _warn(solution: ExemplarSolution, tol: float) -> None:
+    warnings.warn(
+        f"ExemplarMixture stopped after {solution.n_iter} iterations, up to {solution.gap:.1e} below the "
+        f"best mean log-likelihood, above tol={tol:g}. Raise max_iter or tol.",
+        ConvergenceWarning,
+        stacklevel=4,  # the line that called fit
+    )

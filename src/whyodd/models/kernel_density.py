@@ -1,0 +1,116 @@
+"""Kernel density estimate for every radial kernel of the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whyodd.models.density import DensityDetector
+from whyodd.models.density_kernel import density_kernel
+from whyodd.models.kernel_volume import log_volume
+from whyodd.models.merging import merge_equal_rows
+from whyodd.models.thresholds import soft_threshold
+from whyodd.network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.kernels import Kernel
+    from whyodd.models.bandwidth import SigmaRule
+
+
+class KernelDensity(DensityDetector):
+    """Kernel density estimate: g(x) = Σ_j α_j k(‖x - x_j‖) over all training rows, α_j = w_j / Σw.
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+    sigma : float, {"likelihood", "nn", "median", "scale"} or callable, default "likelihood"
+        Bandwidth, or the rule for it: "likelihood" maximises the likelihood of each row under the others
+        (rows equal to it left out as well; see Notes), "nn" is the 0.1 quantile of the distances to the
+        nearest other row, "median" the median of all distances, "scale" scikit-learn's gamma. A function is
+        given the training rows.
+    q : float, optional
+        Degree of the kernels "exponential" and "student"; 2 by default.
+    a : float, default 1.0
+        Constant of the kernels "student" and "cauchy".
+    contamination : float, optional
+        Share of training rows that ``predict`` calls outliers. They are scored with themselves among the
+        centers, which new rows are not: None cuts where a tenth of the training rows, each without itself,
+        would be outliers, as will be about a tenth of new normal rows. :func:`whyodd.calibrate` gives any
+        other share.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with the bandwidth that was chosen.
+    network_ : DistanceNetwork
+        All rows with a weight as centers. Its offset is -log ∫ k(‖x‖) dx: the log-density is offset - o for
+        the exponential kernels (see ``log_density``), and -infinity where Student's has no density, for q ≤
+        d.
+
+    See Also
+    --------
+    whyodd.ExemplarMixture : Few of the rows, with weights of their own.
+
+    Notes
+    -----
+    Among equal rows, each would be explained by its copies at any bandwidth, however small, and the
+    likelihood of a row under the others would grow without bound: copies are left out with the row. Above
+    10,000 rows a sample decides. Duin, "On the choice of smoothing parameters for Parzen estimators", 1976.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = whyodd.KernelDensity().fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
+    array([ 1, -1])
+    >>> model.log_density([[0.0, 0.0]]).round(1)
+    array([-2.1])
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        sigma: SigmaRule = "likelihood",
+        *,
+        q: float | None = None,
+        a: float = 1.0,
+        contamination: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.sigma = sigma
+        self.q = q
+        self.a = a
+        self.contamination = contamination
+
+    def _fit(
+        self,
+        X: Points,
+        sample_weight: NDArray[np.float64] | None,
+        previous: DistanceNetwork | None,  # noqa: ARG002
+    ) -> tuple[DistanceNetwork, float]:
+        merged = merge_equal_rows(X, sample_weight)
+        self.kernel_ = density_kernel(self.kernel, self.sigma, merged, q=self.q, a=self.a)
+        counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
+        alpha = counts / counts.sum()
+        # A row's own share is that of one row, also if it has copies: they stay.
+        shares = np.minimum(counts, 1.0) / counts.sum()
+        network = _network(X, merged.spread(alpha), self.kernel_)
+        return network, soft_threshold(merged, alpha, shares, self.kernel_, network.n_centers)
+
+
+def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:
+    used = np.flatnonzero(alpha)
+    return DistanceNetwork(
+        X[used],
+        kernel=kernel,
+        log_weights=np.log(alpha[used]),
+        offset=-log_volume(kernel, X.shape[1]),
+        rows=used,
+        n_rows=X.shape[0],
+    )

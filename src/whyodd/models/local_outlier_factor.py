@@ -1,0 +1,75 @@
+"""Local outlier factor for new rows."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from whyodd.models.base import DistanceDetector
+from whyodd.models.neighborhood import fewer_than_rows
+from whyodd.models.reachability import local_reach
+from whyodd.models.repetition import repeated_rows
+from whyodd.network import DistanceNetwork
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+
+# Where scikit-learn cuts, and the original authors did.
+_THRESHOLD = 1.5
+
+
+class LocalOutlierFactor(DistanceDetector):
+    """Local outlier factor: o(x) = mean_j L_j · mean_j max(κ_j, d_j) over the k nearest training rows j.
+
+    κ_j is the distance of row j to its own k-th neighbour and L_j its local density. About 1 for a row in a
+    place as dense as those of its neighbours, more for one that is farther from them than they are from
+    each other. The scores are those of ``sklearn.neighbors.LocalOutlierFactor(novelty=True)``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default 20
+        k; n - 1 if there are not more rows, with a warning.
+    contamination : float, optional
+        Share of training rows that ``predict`` calls outliers. They are scored with themselves among their
+        neighbours, which new rows are not. None cuts at a factor of 1.5.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        k.
+
+    Notes
+    -----
+    Breunig et al., "LOF: identifying density-based local outliers", 2000. What the neighbours' own reach κ_j
+    accounts for belongs to no variable: it is what explanations call unexplained. ``sample_weight`` must be
+    whole numbers: rows count that often.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = whyodd.LocalOutlierFactor().fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(self, n_neighbors: int = 20, *, contamination: float | None = None) -> None:
+        self.n_neighbors = n_neighbors
+        self.contamination = contamination
+
+    def _fit(
+        self,
+        X: Points,
+        sample_weight: NDArray[np.float64] | None,
+        previous: DistanceNetwork | None,  # noqa: ARG002
+    ) -> tuple[DistanceNetwork, float]:
+        k = self.n_neighbors
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"n_neighbors={k!r}: expected a whole number of at least 1.")
+        rows = repeated_rows(sample_weight, X.shape[0], type(self).__name__)
+        self.n_neighbors_ = fewer_than_rows(int(k), len(rows))
+        pooling = local_reach(X[rows], self.n_neighbors_)
+        return DistanceNetwork(X[rows], pooling=pooling, rows=rows, n_rows=X.shape[0]), _THRESHOLD

@@ -1,0 +1,368 @@
+"""A default pipeline for raw tables of every kind, and clear words for those that cannot be used."""
+
+import datetime as dt
+import logging
+import pickle
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+import whyodd
+from whyodd.automatic import AutoReport
+
+N = 120
+START = dt.datetime(2024, 1, 1)
+
+
+def raw_columns(n=N, seed=0):
+    """Columns of every kind as plain lists, gaps as None: shifts in a factory."""
+    rng = np.random.default_rng(seed)
+    speed = rng.normal(50.0, 5.0, n)
+    load = np.exp(rng.normal(3.0, 3.0, n))
+    machine = rng.choice(["lathe", "mill", "press"], n)
+    hours = rng.permutation(n) * 24 + rng.integers(8, 18, n)
+    return {
+        "number": list(range(1000, 1000 + n)),
+        "speed": [None if i % 15 == 4 else float(v) for i, v in enumerate(speed)],
+        "load": load.tolist(),
+        "parts": rng.poisson(20, n).tolist(),
+        "machine": [None if i % 20 == 7 else str(v) for i, v in enumerate(machine)],
+        "night": (rng.random(n) < 0.3).tolist(),
+        "when": [START + dt.timedelta(hours=int(h)) for h in hours],
+        "plant": ["Ulm"] * n,
+    }
+
+
+def as_pandas(columns):
+    return pd.DataFrame(columns)
+
+
+def as_nullable_pandas(columns):
+    return pd.DataFrame(columns).convert_dtypes()
+
+
+def as_categorical_pandas(columns):
+    return pd.DataFrame(columns).astype({"machine": "category", "plant": "category"})
+
+
+FRAMES = {
+    "pandas": as_pandas,
+    "nullable pandas": as_nullable_pandas,
+    "categorical pandas": as_categorical_pandas,
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+}
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return whyodd.auto(pd.DataFrame(raw_columns()))
+
+
+def row(**changed):
+    """One ordinary shift, with some values changed."""
+    usual = {
+        "number": 2000, "speed": 50.0, "load": 20.0, "parts": 20, "machine": "mill", "night": False,
+        "when": dt.datetime(2024, 3, 5, 12), "plant": "Ulm",
+    }  # fmt: skip
+    return pd.DataFrame([usual | changed])
+
+
+def kinds(pipeline):
+    return {column.name: column.kind for column in pipeline.auto_report_.columns}
+
+
+def test_is_a_fitted_pipeline_with_a_report(pipeline):
+    assert isinstance(pipeline, Pipeline)
+    assert isinstance(pipeline.auto_report_, AutoReport)
+    assert pipeline.predict(row()).tolist() == [1]
+
+
+def test_kinds_of_columns(pipeline):
+    assert kinds(pipeline) == {
+        "number": "set aside",
+        "speed": "number",
+        "load": "number on a log scale",
+        "parts": "number",
+        "machine": "category",
+        "night": "category",
+        "when": "date",
+        "plant": "set aside",
+    }
+    assert pipeline.auto_report_.set_aside["plant"] == "it is always Ulm"
+
+
+@pytest.mark.parametrize(
+    ("column", "odd"),
+    [
+        ("speed", 90.0),
+        ("load", 1e9),
+        ("parts", 60),
+        ("machine", "robot"),
+        ("when", dt.datetime(2024, 3, 5, 2)),
+    ],
+)
+def test_blames_the_odd_column(pipeline, column, odd):
+    e = whyodd.explain(pipeline, row(**{column: odd}))
+    assert e.feature_names == tuple(raw_columns())
+    assert e.reasons(0)[0].feature == column
+    assert pipeline.score_samples(row(**{column: odd})) < pipeline.score_samples(row())
+
+
+def test_tells_expected_values_in_raw_units(pipeline):
+    e = whyodd.explain(pipeline, row(speed=90.0, load=1e9))
+    expected = dict(zip(e.feature_names, e.expected[0], strict=True))
+    assert 40.0 < expected["speed"] < 60.0
+    assert 0.0 < expected["load"] < 1e6
+    assert expected["machine"] in ("lathe", "mill", "press")
+
+
+def test_a_constant_that_deviates_is_told_as_such(pipeline):
+    assert "plant never varied in training" in whyodd.explain(pipeline, row(plant="Bonn")).why(0)
+
+
+def test_what_is_set_aside_need_not_be_there(pipeline):
+    e = whyodd.explain(pipeline, row().drop(columns="number"))
+    np.testing.assert_allclose(e.outlierness, -pipeline.score_samples(row()))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_frame_gives_the_same_scores(pipeline, kind):
+    columns = raw_columns()
+    frame = FRAMES[kind](columns)
+    other = whyodd.auto(frame)
+    assert kinds(other) == kinds(pipeline)
+    np.testing.assert_allclose(
+        other.score_samples(frame), pipeline.score_samples(pd.DataFrame(columns)), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("kind", ["nullable pandas", "polars", "arrow"])
+def test_scores_frames_of_another_kind(pipeline, kind):
+    columns = raw_columns(seed=1)
+    np.testing.assert_allclose(
+        pipeline.score_samples(FRAMES[kind](columns)), pipeline.score_samples(pd.DataFrame(columns))
+    )
+
+
+def test_takes_a_dict_of_columns(pipeline):
+    columns = raw_columns()
+    scores = whyodd.auto(columns).score_samples(pd.DataFrame(columns))
+    np.testing.assert_array_equal(scores, pipeline.score_samples(pd.DataFrame(columns)))
+
+
+@pytest.mark.parametrize("make", [np.array, list], ids=["array", "list"])
+def test_takes_arrays(make):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    pipeline = whyodd.auto(make(X.tolist()))
+    odd = [[0.0, 0.0, 0.0], [0.0, 9.0, 0.0]]
+    assert pipeline.predict(odd).tolist() == [1, -1]
+    assert whyodd.explain(pipeline, np.array(odd)).reasons(1)[0].feature == "x1"
+
+
+def test_takes_an_array_of_objects():
+    rng = np.random.default_rng(0)
+    rows = [
+        [float(v), str(c), None] for v, c in zip(rng.normal(size=60), rng.choice(["a", "b"], 60), strict=True)
+    ]
+    pipeline = whyodd.auto(rows)
+    assert kinds(pipeline) == {"x0": "number", "x1": "category", "x2": "set aside"}
+    assert pipeline.predict([[0.0, "a", None], [9.0, "a", None]]).tolist() == [1, -1]
+
+
+def test_same_seed_same_bytes_another_seed_another_split():
+    frame = pd.DataFrame(raw_columns())
+    first, second = (whyodd.auto(frame, random_state=3) for _ in range(2))
+    assert str(first.auto_report_) == str(second.auto_report_)
+    assert first.score_samples(frame).tobytes() == second.score_samples(frame).tobytes()
+    assert str(whyodd.auto(frame, random_state=4).auto_report_) != str(first.auto_report_)
+
+
+def test_survives_pickle_and_clone(pipeline):
+    frame = pd.DataFrame(raw_columns())
+    scores = pipeline.score_samples(frame)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(pipeline)).score_samples(frame), scores)
+    np.testing.assert_allclose(clone(pipeline).fit(frame).score_samples(frame), scores)
+
+
+def test_the_report_says_what_and_why(pipeline, caplog):
+    text = str(pipeline.auto_report_)
+    for words in (
+        "120 rows",
+        "set aside:",
+        "plant: it is always Ulm",
+        "heavy tails",
+        "<- chosen",
+        "chosen: ",
+    ):
+        assert words in text
+    with caplog.at_level(logging.INFO, logger="whyodd"):
+        whyodd.auto(pd.DataFrame({"a": [1.0, 2.0, 4.0]}))
+    assert "a" in caplog.text
+    assert "chosen: kernel density" in caplog.text
+
+
+def test_progress_goes_to_standard_error(capsys):
+    whyodd.auto(pd.DataFrame({"a": [1.0, 2.0, 4.0]}), progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "auto" in captured.err
+
+
+def test_the_name_stays_a_function_beside_its_package():
+    import whyodd.automatic
+
+    assert callable(whyodd.auto)
+    assert whyodd.auto is whyodd.automatic.auto
+
+
+def test_training_rows_are_recognised_among_a_sample():
+    frame = pd.DataFrame(raw_columns())
+    pipeline = whyodd.auto(frame, max_rows=50)
+    assert pipeline.auto_report_.n_fitted == 50
+    network = pipeline["model"].network_
+    if network.rows is not None:
+        assert network.rows.size == 50
+        assert (whyodd.explain(pipeline, frame)._own >= 0).sum() == 50
+
+
+# Gaps, new values, odd columns
+
+
+def test_gaps_are_filled_and_marked():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
+    frame.loc[3, "a"] = np.nan
+    pipeline = whyodd.auto(frame)
+    assert pipeline["columns"].transform(frame).shape[1] == 3
+    rare, usual = pd.DataFrame({"a": [np.nan], "b": [0.0]}), pd.DataFrame({"a": [0.0], "b": [0.0]})
+    assert pipeline.score_samples(rare)[0] < pipeline.score_samples(usual)[0]
+    assert whyodd.explain(pipeline, rare).reasons(0)[0].feature == "a"
+
+
+def test_gaps_and_categories_that_training_did_not_have(pipeline):
+    gappy = row(load=None, parts=None, night=None, when=None, machine="robot")
+    assert np.isfinite(pipeline.score_samples(gappy)).all()
+    assert pipeline.score_samples(gappy) < pipeline.score_samples(row())
+
+
+def test_a_constant_with_gaps_is_used():
+    frame = pd.DataFrame({"flag": ["yes", None] * 20, "a": np.arange(40) % 7 + 0.5})
+    assert kinds(whyodd.auto(frame))["flag"] == "category"
+
+
+def test_mixed_types_are_compared_as_text():
+    frame = pd.DataFrame({"mixed": ["a", 1, 2.5, "a"] * 15, "a": np.arange(60) % 7 + 0.5})
+    pipeline = whyodd.auto(frame)
+    assert kinds(pipeline)["mixed"] == "mixed category"
+    seen = pd.DataFrame({"mixed": [1, "new"], "a": [3.5, 3.5]}, dtype=object)
+    known, new = pipeline.score_samples(seen)
+    assert new < known
+
+
+def test_many_categories_are_taken_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"code": rng.integers(0, 300, 600).astype(str), "a": rng.normal(size=600)})
+    pipeline = whyodd.auto(frame)
+    assert pipeline["columns"].transform(frame).shape[1] == 51
+    assert np.isfinite(pipeline.score_samples(frame)).all()
+
+
+def test_cells_that_hold_objects_are_set_aside():
+    frame = pd.DataFrame({"list": [[1], [2], [3]], "a": [1.0, 2.0, 4.0]})
+    assert "list" in whyodd.auto(frame).auto_report_.set_aside["list"]
+    lists = pl.DataFrame({"list": [[1], [2], [3]], "a": [1.0, 2.0, 4.0]})
+    assert "list" in whyodd.auto(lists).auto_report_.set_aside["list"]
+
+
+def test_a_column_without_values_is_set_aside():
+    frame = pd.DataFrame({"empty": [None, None, None], "nan": [np.nan] * 3, "a": [1.0, 2.0, 4.0]})
+    assert set(whyodd.auto(frame).auto_report_.set_aside) == {"empty", "nan"}
+
+
+def test_decimals_are_numbers():
+    frame = pl.DataFrame({"price": [Decimal("1.50"), Decimal("2.25"), None, Decimal("9.75")]})
+    pipeline = whyodd.auto(frame)
+    assert kinds(pipeline) == {"price": "number"}
+    assert np.isfinite(pipeline.score_samples(frame)).all()
+
+
+def test_names_that_are_numbers():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)))
+    pipeline = whyodd.auto(frame)
+    assert pipeline.predict(pd.DataFrame([[0.0, 9.0]])).tolist() == [-1]
+
+
+def test_two_rows_are_enough():
+    pipeline = whyodd.auto(pd.DataFrame({"a": [1.0, 2.0]}))
+    assert "too few" in pipeline.auto_report_.choice.reason
+    near, far = pipeline.score_samples(pd.DataFrame({"a": [1.5, 10.0]}))
+    assert far < near
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pl.DataFrame])
+def test_more_than_a_million_rows(kind):
+    rng = np.random.default_rng(0)
+    X = kind(rng.normal(size=(1_000_100, 2)))
+    pipeline = whyodd.auto(X, max_rows=500)
+    assert pipeline.auto_report_.n_rows == 1_000_100
+    assert pipeline["columns"].named_transformers_["numbers"]["scale"].n_samples_seen_ == 200_000
+    assert pipeline["model"].network_.n_centers <= 500
+    odd = np.array([[0.0, 0.0], [8.0, 0.0]])
+    assert pipeline.predict(kind(odd)).tolist() == [1, -1]
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame({"a": []}), "0 rows"),
+        (pl.DataFrame({"a": []}), "0 rows"),
+        (pd.DataFrame(index=range(3)), "0 columns"),
+        (np.empty((0, 3)), "0 rows"),
+        (pd.DataFrame({"a": [1.0]}), "one row"),
+        (pd.DataFrame({"a": [2, 2], "b": ["x", "x"]}), "No column of frame can be used.*'a': it is always 2"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "more than one column named 'a'"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", 1]), "columns with and without text"),
+        (pd.DataFrame({"a": [1.0, np.inf, 2.0]}), "Column 'a' holds inf in row 1.*missing"),
+        (pd.DataFrame({"a": [1.0, None, 1e200]}), r"Column 'a' holds 1e\+200 in row 2.*unit"),
+        (np.array([1.0, 2.0]), "must be a table"),
+        ("table.csv", "must be a table"),
+        (sparse.csr_array(np.eye(3)), "sparse"),
+        (pl.LazyFrame({"a": [1.0, 2.0]}), "lazy"),
+        (pd.DataFrame({"a": [1e-200, 2e-200]}), "Column 'a' varies by 1e-200 only"),
+        ({"a": [1, 2], "b": [1]}, "different lengths"),
+        ({1: [1, 2], "1": [1, 2]}, "names are the same"),
+    ],
+)
+def test_says_what_is_wrong_with_a_table(frame, words):
+    with pytest.raises(ValueError, match=f"(?s){words}"):
+        whyodd.auto(frame)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"max_rows": 1}, "max_rows=1"),
+        ({"max_rows": 1e4}, "max_rows=10000.0"),
+        ({"random_state": -1}, "random_state=-1"),
+        ({"random_state": None}, "random_state=None"),
+    ],
+)
+def test_says_what_is_wrong_with_an_option(option, words):
+    with pytest.raises(ValueError, match=words):
+        whyodd.auto(pd.DataFrame({"a": [1.0, 2.0]}), **option)
+
+
+def test_names_a_missing_column(pipeline):
+    with pytest.raises(ValueError, match="speed"):
+        whyodd.explain(pipeline, row().drop(columns="speed"))

@@ -1,0 +1,74 @@
+"""Network connections, raw: learned from normal ones, attacks are found and explained in the raw columns."""
+
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import whyodd
+
+
+@pytest.fixture(scope="module")
+def connections(data_dir):
+    train = pd.read_csv(data_dir / "nsl_kdd" / "train_20percent.csv.gz")
+    test = pd.read_csv(data_dir / "nsl_kdd" / "test.csv.gz")
+    labels = ["attack", "difficulty"]
+    normal = train[train["attack"] == "normal"].drop(columns=labels)
+    return normal, test.drop(columns=labels), (test["attack"] != "normal").to_numpy()
+
+
+@pytest.fixture(scope="module")
+def pipeline(connections):
+    return whyodd.auto(connections[0])
+
+
+@pytest.mark.data
+def test_finds_attacks(pipeline, connections):
+    _, rows, is_attack = connections
+    assert roc_auc_score(is_attack, -pipeline.score_samples(rows)) > 0.94
+
+
+@pytest.mark.data
+def test_explains_attacks_in_raw_columns(pipeline, connections):
+    _, rows, is_attack = connections
+    attacks = rows[is_attack].head(1000)
+    e = whyodd.explain(pipeline, attacks)
+    assert e.feature_names == tuple(rows.columns)
+    np.testing.assert_allclose(e.outlierness, -pipeline.score_samples(attacks), rtol=1e-9)
+    np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+    services = e.expected[:, e.feature_names.index("service")]
+    assert set(services) <= set(connections[0]["service"])
+
+
+@pytest.mark.data
+def test_explaining_takes_less_than_ten_times_the_scoring(pipeline, connections):
+    _, rows, is_attack = connections
+    attacks = rows[is_attack].head(1000)
+
+    def seconds(work):
+        times = []
+        for _ in range(3):
+            start = perf_counter()
+            work()
+            times.append(perf_counter() - start)
+        return min(times)
+
+    def explain():
+        return whyodd.explain(pipeline, attacks).expected
+
+    assert seconds(explain) < 10.0 * seconds(lambda: pipeline.score_samples(attacks))
+
+
+@pytest.mark.data
+def test_columns_that_never_vary_are_set_aside(pipeline):
+    aside = pipeline.auto_report_.set_aside
+    assert sorted(aside) == ["is_host_login", "num_outbound_cmds", "urgent", "wrong_fragment"]
+
+
+@pytest.mark.data
+def test_a_fragment_that_never_was_wrong(pipeline, connections):
+    _, rows, _ = connections
+    wrong = rows[rows["wrong_fragment"] > 0].head(1)
+    assert "wrong_fragment never varied in training (always 0" in whyodd.explain(pipeline, wrong).why(0)

@@ -1,0 +1,259 @@
+"""Kinds of columns, log scales, date parts, encodings: one column at a time."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from whyodd.automatic.dates import DateParts, choose_parts
+from whyodd.automatic.kinds import judge_columns
+from whyodd.automatic.reading import read_table
+from whyodd.automatic.steps import Constants, PlainValues, SimplexEncoder, from_log_scale, log_step
+from whyodd.automatic.tails import LogScale, choose_log_scale
+
+RNG = np.random.default_rng(0)
+DAY = dt.timedelta(days=1)
+START = dt.datetime(2024, 1, 1)
+
+
+def judged(values):
+    (column,) = judge_columns(read_table(pd.DataFrame({"a": values})))
+    return column
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        (RNG.normal(size=50), "number", ""),
+        (RNG.integers(0, 9, 50), "number", ""),
+        (np.exp(RNG.normal(0.0, 4.0, 50)), "number on a log scale", "heavy tails"),
+        (RNG.integers(0, 2, 50), "category", "two values"),
+        ([0.5, 1.5], "number", ""),
+        (RNG.choice([True, False], 50), "category", ""),
+        (RNG.choice(["a", "b"], 50), "category", ""),
+        (pd.Categorical(RNG.integers(0, 4, 50)), "category", ""),
+        (["a", 1] * 20, "mixed category", "as texts"),
+        (pd.cut(RNG.normal(size=50), 4), "mixed category", "as texts"),
+        (["a"] * 20, "set aside", "always a"),
+        ([7] * 20, "set aside", "always 7"),
+        ([None] * 20, "set aside", "no values"),
+        ([7.0, None] * 20, "category", "7.0 or missing"),
+        (np.arange(100, 150), "set aside", "identifier"),
+        (np.random.default_rng(1).permutation(50), "set aside", "identifier"),
+        (np.sort(RNG.choice(10**6, 50, replace=False)), "set aside", "identifier"),
+        (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "number", ""),
+        (np.arange(50) + 0.5, "number", ""),
+        ([1, 2, 3], "number", ""),
+        ([f"id{i}" for i in range(50)], "set aside", "of its own"),
+        ([f"id{i}" for i in range(5)], "category", ""),
+        ([START + i * DAY for i in range(50)], "date", "day of the week"),
+        ([f"2024-01-{i:02d}" for i in range(1, 31)], "date", "day of the week"),
+        (["2024-01-01", "2024-01-02", "soon"] * 9, "category", ""),
+        ([START + i * dt.timedelta(minutes=1) for i in range(50)], "set aside", "no full day"),
+        ([START] * 20, "set aside", "always"),
+        ([i * DAY for i in range(50)], "set aside", "durations"),
+        ([{"x": 1}] * 20, "set aside", "of type dict"),
+        ([1 + 2j] * 20, "set aside", "complex"),
+    ],
+)
+def test_kind_and_note(values, kind, words):
+    column = judged(values)
+    assert column.kind == kind
+    assert words in column.note
+
+
+def test_a_date_or_missing_is_the_same_in_every_frame():
+    values = [START, None] * 20
+    for frame in (pd.DataFrame({"a": values}), pl.DataFrame({"a": values})):
+        (column,) = judge_columns(read_table(frame))
+        assert column.kind == "mixed category"
+        assert PlainValues(as_text=True).fit_transform(frame)[:2, 0].tolist() == ["2024-01-01 00:00:00", None]
+
+
+def test_constants_are_marked_as_such():
+    assert judged([3, 3]).is_constant
+    assert not judged([None, None]).is_constant
+
+
+# Log scales
+
+
+def gaussian_log_likelihood(x, transform, derivative):
+    """Mean log-density of x if transform(x) is Gaussian with its own mean and variance: a plain loop."""
+    z = [transform(v) for v in x]
+    mean = math.fsum(z) / len(z)
+    variance = math.fsum((v - mean) ** 2 for v in z) / len(z)
+    terms = (
+        -0.5 * math.log(2.0 * math.pi * variance)
+        - (a - mean) ** 2 / (2.0 * variance)
+        + math.log(derivative(v))
+        for a, v in zip(z, x, strict=True)
+    )
+    return math.fsum(terms) / len(z)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_gain_of_a_log_scale_agrees_with_a_plain_loop(shift):
+    x = shift + np.exp(np.random.default_rng(1).normal(0.0, 4.0, 200))
+    scale = choose_log_scale(x)
+
+    def transform(v):
+        return math.asinh((v - scale.center) / scale.unit)
+
+    def derivative(v):
+        return 1.0 / math.hypot(scale.unit, v - scale.center)
+
+    plain = gaussian_log_likelihood(x, float, lambda _: 1.0)
+    assert scale.gain == pytest.approx(gaussian_log_likelihood(x, transform, derivative) - plain)
+    assert scale.gain > 2.0
+
+
+@pytest.mark.parametrize("x", [RNG.normal(size=300), RNG.uniform(size=300), RNG.exponential(size=300)])
+def test_ordinary_numbers_keep_their_scale(x):
+    assert choose_log_scale(x) is None
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-3, 1e100])
+def test_a_log_scale_does_not_depend_on_the_unit(unit):
+    x = np.exp(np.random.default_rng(1).normal(0.0, 4.0, 200))
+    one, other = choose_log_scale(x), choose_log_scale(unit * x)
+    assert other.unit == pytest.approx(unit * one.unit)
+    assert other.gain == pytest.approx(one.gain)
+
+
+def test_the_log_step_has_an_inverse_and_keeps_gaps():
+    step = log_step([LogScale(0.0, 2.0, 3.0), LogScale(5.0, 0.1, 3.0)])
+    X = np.array([[0.0, -1e6], [np.nan, 5.0], [1e9, 4.0]])
+    Z = step.fit_transform(X)
+    assert np.isnan(Z[1, 0])
+    np.testing.assert_allclose(step.inverse_transform(Z), X, rtol=1e-12)
+    np.testing.assert_allclose(from_log_scale([[np.log(2.0)]], [1.0], [4.0]), [[4.0]])  # 1 + 4 sinh(log 2)
+
+
+# Dates
+
+
+@pytest.mark.parametrize(
+    ("days", "order", "parts"),
+    [
+        ([0.0, 0.4, 0.9], "rows", ()),
+        ([0.0, 0.4, 1.9], "rows", ("hour of the day",)),
+        ([0, 3, 9], "rows", ("day of the week",)),
+        ([0.25, 3.5, 400.75], "rows", ("hour of the day", "day of the week", "day of the year")),
+        ([0, 3, 1], "none", ("time elapsed",)),
+        ([3, 0, 9], "none", ("time elapsed", "day of the week")),
+    ],
+)
+def test_parts_that_the_dates_show_in_full(days, order, parts):
+    dates = np.array([START + dt.timedelta(days=day) for day in days], dtype="datetime64[s]")
+    assert (order == "rows") == bool(np.all(np.diff(dates) > np.timedelta64(0)))
+    assert choose_parts(dates) == parts
+
+
+def test_dates_lie_on_circles():
+    hours = pd.DataFrame(
+        {"when": pd.to_datetime(["2024-01-01 00:00", "2024-01-01 06:00", "2024-01-09 12:00"])}
+    )
+    step = DateParts(("hour of the day",)).fit(hours)
+    np.testing.assert_allclose(step.transform(hours), [[1, 0], [0, 1], [-1, 0]], atol=1e-9)
+    assert list(step.get_feature_names_out()) == [
+        "when: hour of the day (cos)",
+        "when: hour of the day (sin)",
+    ]
+
+
+def test_time_elapsed_is_standardised():
+    when = pd.DataFrame({"when": pd.to_datetime(["2024-01-03", "2024-01-01", "2024-01-02"])})
+    np.testing.assert_allclose(
+        DateParts().fit_transform(when).ravel(), [math.sqrt(1.5), -math.sqrt(1.5), 0.0], atol=1e-9
+    )
+
+
+def test_missing_dates_lie_in_the_middle_and_are_marked():
+    when = pd.DataFrame({"when": [START, None, START + DAY]})
+    step = DateParts(("time elapsed", "hour of the day")).fit(when)
+    np.testing.assert_allclose(step.transform(when)[1], [0.0, 0.0, 0.0, 1.0])
+    assert step.get_feature_names_out()[-1] == "when: missing"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [START + 0.3 * DAY, START + 2 * DAY],
+        [(START + 0.3 * DAY).isoformat(), (START + 2 * DAY).isoformat() + "Z"],
+        [dt.datetime(2024, 1, 1, 7, 12, tzinfo=dt.timezone(dt.timedelta(hours=5))), START + 2 * DAY],
+        [np.datetime64(START + 0.3 * DAY), np.datetime64(START + 2 * DAY)],
+    ],
+    ids=["datetime", "text", "time zone", "numpy"],
+)
+def test_dates_of_every_kind(values):
+    step = DateParts(("time elapsed",)).fit(np.array([[START], [START], [START + DAY]]))
+    rows = np.empty((2, 1), dtype=object)
+    rows[:, 0] = values
+    seconds = step.transform(rows).ravel() * step.scale_ + step.mean_
+    expected = [
+        (value - dt.datetime(1970, 1, 1)).total_seconds() for value in (START + 0.3 * DAY, START + 2 * DAY)
+    ]
+    np.testing.assert_allclose(seconds, expected)
+
+
+def test_a_frame_with_a_time_zone_is_read_as_its_clocks_show():
+    utc = pl.DataFrame({"when": [START, START + DAY]}).with_columns(
+        pl.col("when").dt.replace_time_zone("UTC")
+    )
+    berlin = utc.with_columns(pl.col("when").dt.convert_time_zone("Europe/Berlin"))
+    hour = DateParts(("hour of the day",)).fit(berlin).transform(berlin)
+    np.testing.assert_allclose(hour[:, 1], math.sin(math.tau / 24.0))  # one hour past midnight
+
+
+def test_what_is_no_date_is_named():
+    step = DateParts(("time elapsed",)).fit(np.array([["2024-01-01"], ["2024-01-03"]]))
+    with pytest.raises(ValueError, match=r"no date.*soon"):
+        step.transform(np.array([["soon"]]))
+
+
+# Encodings
+
+
+def test_an_unseen_category_is_one_more_corner_of_the_simplex():
+    step = SimplexEncoder(handle_unknown="infrequent_if_exist", sparse_output=False)
+    step.fit(np.array([["a", "x"], ["b", "y"], ["c", "x"]], dtype=object))
+    Z = step.transform(np.array([["a", "x"], ["b", "x"], ["c", "x"], ["new", "x"]], dtype=object))
+    distances = np.linalg.norm(Z[:, np.newaxis] - Z, axis=2)
+    np.testing.assert_allclose(distances[~np.eye(4, dtype=bool)], math.sqrt(2.0))
+    both = step.transform(np.array([["new", "new"]], dtype=object))
+    np.testing.assert_allclose(np.linalg.norm(both - Z[0]), 2.0)
+
+
+def test_where_there_are_rare_categories_unseen_ones_count_as_rare():
+    step = SimplexEncoder(handle_unknown="infrequent_if_exist", max_categories=2, sparse_output=False)
+    step.fit(np.array([["a"], ["a"], ["b"], ["c"]], dtype=object))
+    np.testing.assert_allclose(step.transform(np.array([["c"], ["new"]], dtype=object)), [[0, 1], [0, 1]])
+
+
+def test_plain_values_have_one_kind_of_gap():
+    frame = pd.DataFrame({"a": ["x", None, np.nan, pd.NA], "b": [True, None, pd.NA, False]}, dtype=object)
+    assert PlainValues().fit_transform(frame).tolist() == [
+        ["x", True],
+        [None, None],
+        [None, None],
+        [None, False],
+    ]
+    assert PlainValues(as_text=True).fit_transform(frame)[:, 1].tolist() == ["True", None, None, "False"]
+
+
+def test_constants_are_remembered_and_not_passed_on():
+    step = Constants().fit(pd.DataFrame({"a": [3, 3], "b": ["x", "x"], "c": [START, START]}))
+    assert step.values_ == [3, "x", START]
+    assert step.transform(np.zeros((5, 3))).shape == (5, 0)
+    assert step.get_feature_names_out().size == 0
+
+
+@pytest.mark.parametrize("step", [Constants(), DateParts(), PlainValues()])
+def test_steps_want_to_be_fitted(step):
+    with pytest.raises(NotFittedError):
+        step.transform(np.zeros((2, 1)))
