@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
 
@@ -17,12 +18,16 @@ def data_dir() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-@cache
-def _arrays(name: str) -> dict[str, np.ndarray]:
+def _file(name: str) -> Path:
     folder = data_dir()
     if folder is None:
         raise FileNotFoundError(f"no data folder: set WHYODD_DATA to the folder that holds {name}")
-    with np.load(folder / name) as archive:
+    return folder / name
+
+
+@cache
+def _arrays(name: str) -> dict[str, np.ndarray]:
+    with np.load(_file(name)) as archive:
         return dict(archive)
 
 
@@ -62,3 +67,10 @@ def adbench(name: str) -> np.ndarray:
     """Rows of one of the tabular sets, in an order without labels in it."""
     X = _arrays(f"adbench/{name}.npz")["X"].astype(np.float64)
     return X[np.random.default_rng(0).permutation(len(X))]
+
+
+def nsl_kdd() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Network connections, 41 raw columns: the normal ones of training, and the attacks of the test file."""
+    train, test = (pd.read_csv(_file(f"nsl_kdd/{name}.csv.gz")) for name in ("train_20percent", "test"))
+    normal, attacks = train[train["attack"] == "normal"], test[test["attack"] != "normal"]
+    return tuple(part.drop(columns=["attack", "difficulty"]) for part in (normal, attacks))

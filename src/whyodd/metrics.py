@@ -28,6 +28,10 @@ class LinearMetric:
     def __init__(self, matrix: ArrayLike) -> None:
         object.__setattr__(self, "matrix", _checked(matrix, (2,), "(k, d)"))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: what was pickled comes back read-only.
+        return LinearMetric, (self.matrix,)
+
     def __repr__(self) -> str:
         return f"LinearMetric({self.matrix.shape[0]} × {self.matrix.shape[1]})"
 
@@ -56,6 +60,9 @@ class ComponentMetric:
 
     def __init__(self, factors: ArrayLike) -> None:
         object.__setattr__(self, "factors", _checked(factors, (2, 3), "(m, d) or (m, k, d)"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComponentMetric, (self.factors,)
 
     def __repr__(self) -> str:
         return f"ComponentMetric({' × '.join(map(str, self.factors.shape))})"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # Up to this many centers, differences to each are taken through the metric: exact, and as fast.
-_FEW_CENTERS = 32
+_FEW_CENTERS = 256
 # What a hard pooling pools: d itself, as the energy of this kernel is.
 _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 
+# Rank weights that fit on a line.
+_MOST_SHOWN = 8
+
+
 class Pooling(ABC):
     """Hard pooling: p_j, o and Δ_j of the k nearest centers, as functions of their distances.
 
@@ -84,6 +88,12 @@ class Nearest(Pooling):
         if not valid:
             raise ValueError(f"rank_weights={self.rank_weights!r}: expected weights ≥ 0 that sum to 1.")
         object.__setattr__(self, "rank_weights", weights)
+
+    def __repr__(self) -> str:
+        for name, k in (("mean", self.k), ("kth", self.k), ("median", max(2 * self.k - 2, 1))):
+            if self == getattr(Nearest, name)(k):
+                return f"Nearest.{name}({k})"
+        return f"Nearest({self.rank_weights})" if self.k <= _MOST_SHOWN else f"Nearest({self.k} rank weights)"
 
     @classmethod
     def mean(cls, k: int) -> Nearest:
@@ -199,6 +209,10 @@ class LocalReach(Pooling):
             values.flags.writeable = False
             object.__setattr__(self, name, values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: what was pickled comes back read-only.
+        return LocalReach, (self.neighbors, self.reaches, self.densities, self.floor)
+
     def __repr__(self) -> str:
         return f"LocalReach(neighbors={self.neighbors}, centers={self.reaches.size})"
 
@@ -229,8 +243,9 @@ class LocalReach(Pooling):
         """Raise a ``ValueError`` if the pooling does not suit ``m`` centers."""
         super().check(m)
         for name in ("reaches", "densities"):
-            if getattr(self, name).size != m:
-                raise ValueError(f"{name} must hold one number per center, ({m},).")
+            size = getattr(self, name).size
+            if size != m:
+                raise ValueError(f"{name} must hold one number per center, ({m},), but has {size}.")
 
     def _density(self, neighbors: Indices) -> Floats:
         return np.asarray(self.densities[neighbors].mean(axis=1))

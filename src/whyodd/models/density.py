@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from whyodd.models.base import DistanceDetector
-from whyodd.models.left_out import log_inlierness
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,4 +27,4 @@ class DensityDetector(DistanceDetector):
                 f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "
                 "so there is no density. Use an exponential kernel, or Student's with a larger q."
             )
-        return self.network_.offset + log_inlierness(self.network_, values)
+        return self.network_.offset + self.network_.assign(values).log_inlierness

@@ -13,7 +13,6 @@ from whyodd.models.density import DensityDetector
 from whyodd.models.density_kernel import density_kernel
 from whyodd.models.exemplar_weights import exemplar_weights
 from whyodd.models.kernel_volume import log_volume
-from whyodd.models.left_out import log_inlierness
 from whyodd.models.merging import merge_equal_rows
 from whyodd.models.thresholds import soft_threshold
 from whyodd.network import DistanceNetwork
@@ -127,7 +126,7 @@ class ExemplarMixture(DensityDetector):
         if solution.gap > self.tol:
             _warn(solution, self.tol)
         network = _network(X, merged.spread(solution.alpha), kernel)
-        log_g = log_inlierness(network, merged.rows)
+        log_g = network.assign(merged.rows).log_inlierness
         self._describe(network, solution, float(np.average(log_g, weights=counts)))
         shares = _own_shares(solution.alpha, log_g, counts, kernel)
         return network, soft_threshold(merged, solution.alpha, shares, kernel, network.n_centers)

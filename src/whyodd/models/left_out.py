@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyodd.kernels import Student
 from whyodd.network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -24,15 +23,6 @@ def some_rows(n: int, most: int) -> Indices:
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-
-
-def log_inlierness(network: DistanceNetwork, X: Points, own: Indices | None = None) -> Floats:
-    """Log-inlierness log g(x) (n,) from the outlierness, which does not underflow where g does."""
-    o = network.outlierness(X, own=own)
-    if not isinstance(network.kernel, Student):
-        return -o
-    m = network.n_centers if own is None else network.n_centers - (own >= 0)
-    return np.asarray(np.log(m) - np.log(o))
 
 
 def log_inlierness_without(
@@ -64,7 +54,7 @@ def log_inlierness_without(
     # A center with all of the weight cannot be left out: nothing else is there to compare with.
     own[alpha >= 1.0 - 1e-12] = -1
     network = DistanceNetwork(rows[centers], kernel=kernel, log_weights=np.log(alpha[centers]))
-    others = log_inlierness(network, rows[chosen], own[chosen])
+    others = network.assign(rows[chosen], own=own[chosen]).log_inlierness
     weight, share = (np.where(own < 0, 0.0, values)[chosen] for values in (alpha, shares))
     with np.errstate(divide="ignore"):  # nothing is left of most centers
         rest = np.log(np.maximum(weight - share, 0.0)) + float(kernel.log_similarity(np.zeros(1))[0])

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from whyodd.compute.neighbors import nearest_neighbor_distances
 from whyodd.kernels import Student
 from whyodd.models.kernel_volume import log_volume
-from whyodd.models.left_out import log_inlierness, some_rows
+from whyodd.models.left_out import some_rows
 from whyodd.network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def left_out_log_likelihood(
     """Weighted mean over the rows ``measured`` of log Σ_{j≠i} w_j k(‖x_i - x_j‖) / Σ_{j≠i} w_j - log ∫ k."""
     network = DistanceNetwork(rows, kernel=kernel, log_weights=np.log(weights))
     try:
-        log_g = log_inlierness(network, rows[measured], measured)
+        log_g = network.assign(rows[measured], own=measured).log_inlierness
     except OverflowError:  # so small a bandwidth that a row's likelihood is no float
         return -math.inf
     return float(np.average(log_g, weights=weights[measured])) - log_volume(kernel, rows.shape[1])

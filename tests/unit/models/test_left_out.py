@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from whyodd import DistanceNetwork
 from whyodd.kernels import Exponential, Student
-from whyodd.models.left_out import log_inlierness, log_inlierness_without, some_rows
+from whyodd.models.left_out import log_inlierness_without, some_rows
 from whyodd.models.thresholds import usual_threshold
 
 over_kernels = pytest.mark.parametrize("kernel", [Exponential(), Exponential(q=1.0), Student(a=0.5)], ids=str)
@@ -20,16 +19,6 @@ def rng():
 
 def similarity(kernel, x, u):
     return math.exp(float(kernel.log_similarity(((x - u) ** 2).sum())))
-
-
-@over_kernels
-def test_log_inlierness_is_the_logarithm_of_g(rng, kernel):
-    network = DistanceNetwork(rng.standard_normal((20, 3)), kernel=kernel)
-    X = rng.standard_normal((10, 3))
-    np.testing.assert_allclose(log_inlierness(network, X), np.log(network.inlierness(X)), rtol=1e-9)
-    own = np.array([3, -1] * 5)
-    expected = np.log(network.inlierness(X, own=own))
-    np.testing.assert_allclose(log_inlierness(network, X, own), expected, rtol=1e-9)
 
 
 @over_kernels
