@@ -69,8 +69,9 @@ def adbench(name: str) -> np.ndarray:
     return X[np.random.default_rng(0).permutation(len(X))]
 
 
-def nsl_kdd() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Network connections, 41 raw columns: the normal ones of training, and the attacks of the test file."""
+def nsl_kdd() -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """Network connections, 41 raw columns: normal ones to train on, the test file, which are attacks."""
     train, test = (pd.read_csv(_file(f"nsl_kdd/{name}.csv.gz")) for name in ("train_20percent", "test"))
-    normal, attacks = train[train["attack"] == "normal"], test[test["attack"] != "normal"]
-    return tuple(part.drop(columns=["attack", "difficulty"]) for part in (normal, attacks))
+    normal, is_attack = train[train["attack"] == "normal"], (test["attack"] != "normal").to_numpy()
+    labels = ["attack", "difficulty"]
+    return normal.drop(columns=labels), test.drop(columns=labels), is_attack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,6 +137,8 @@ class Explanation:
 
         Of a category the value with the most of p; None or NaN where it cannot be told.
         """
+        if len(self) == 0:
+            return _read_only(np.empty(self.relevance.shape))
         return _read_only(self._variables.expected(self.network, self.inputs, self._own))
 
     @cached_property
@@ -162,13 +165,12 @@ class Explanation:
 
     def top(self, k: int) -> Explanation:
         """Explanation of the ``k`` oddest rows, the oddest first."""
-        if k < 1:
-            raise ValueError(f"top(k={k}): expected a number of rows of at least 1.")
-        return self[np.argsort(-self.outlierness, kind="stable")[:k]]
+        return self[np.argsort(-self.outlierness, kind="stable")[: _at_least_one(k, "rows")]]
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
-        one = self[i]
+        one = self._single(i)
+        k = None if k is None else _at_least_one(k, "reasons")
         return [one._reason(c) for c in np.argsort(-one.relevance[0], kind="stable")[:k]]
 
     def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
@@ -177,7 +179,7 @@ class Explanation:
 
     def odd_row(self, i: int, k: int) -> OddRow:
         """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
-        one = self[i]
+        one, k = self._single(i), _at_least_one(k, "reasons")
         constants = [one._reason(c) for c in self._variables.constant_at]
         new = [reason for reason in constants if reason.never_varied]
         main = [reason for reason in one.reasons(0, k + len(new)) if not reason.never_varied]
@@ -190,8 +192,8 @@ class Explanation:
 
     def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
         """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
-        count = min(k, self.network.n_centers)
-        if count == 0:  # a linear model compares with no points
+        count = min(_at_least_one(k, "neighbors"), self.network.n_centers)
+        if count == 0 or len(self) == 0:  # a linear model compares with no points
             return [[] for _ in range(len(self))]
         nearest = self.network.nearest(self.inputs, count, own=self._own)
         return [
@@ -270,6 +272,11 @@ class Explanation:
         rows = [shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
         return html_view(self._title(), self._notes(), rows)
 
+    def _single(self, i: int) -> Explanation:
+        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
+            raise IndexError(f"{i!r} is no row of an explanation of {_count(len(self), 'row')}.")
+        return self[int(i)]
+
     @property
     def _n_excluded(self) -> int:
         return int(np.count_nonzero(self.excluded >= 0))
@@ -324,6 +331,12 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+def _at_least_one(k: int, what: str) -> int:
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k={k!r}: expected a number of {what}, a whole number of at least 1.")
+    return int(k)
+
+
 def _scalar(value: Any) -> Any:
     """A NumPy number as Python's own."""
     return value.item() if isinstance(value, np.generic) else value
@@ -336,7 +349,9 @@ def _plain(value: Any) -> Any:
     if is_missing(value):
         return None
     value = _scalar(value)
-    return value if isinstance(value, (bool, int, float, str)) else str(value)
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)  # JSON has no infinity
+    return value if isinstance(value, (bool, int, str)) else str(value)
 
 
 def _tidy(values: NDArray[Any]) -> Any:

@@ -20,7 +20,7 @@ _FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
 
 def as_frame(X: object, *, what: str = "X") -> nw.DataFrame[Any] | None:
     """``X`` as a narwhals frame if it is a pandas, Polars or Arrow frame, else None."""
-    if isinstance(X, np.ndarray):  # by far the most frequent case: spared the search for a frame library
+    if isinstance(X, (np.ndarray, type)):  # arrays, the most frequent case, are spared the search for a frame
         return None
     # Before narwhals looks at them: names of an Arrow table, or of a frame that has an index of names.
     _check_unique(getattr(X, "column_names", None), what)

@@ -12,6 +12,8 @@ from scipy import sparse
 from whyodd.frames import as_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike, NDArray
 
     from whyodd.compute.points import Points
@@ -27,7 +29,9 @@ class Matrix:
     names: tuple[str, ...] | None = None
 
 
-def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Matrix:
+def as_matrix(
+    X: Any, *, dtype: DTypeLike | None = None, what: str = "X", known_as: Sequence[str] | None = None
+) -> Matrix:
     """Matrix of an array, a nested list, a CSR matrix or a pandas, Polars or Arrow data frame.
 
     Parameters
@@ -38,6 +42,8 @@ def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Mat
         What to compute in; None keeps float32 and takes float64 for everything else.
     what : str
         What to call ``X`` in messages.
+    known_as : sequence of str, optional
+        What to call its columns there; their own names if None.
 
     Returns
     -------
@@ -54,8 +60,29 @@ def as_matrix(X: Any, *, dtype: DTypeLike | None = None, what: str = "X") -> Mat
     wanted = _float_type(values.dtype, dtype)
     with np.errstate(over="ignore"):
         values = values.astype(wanted, copy=False)
-    _check_finite(values, names, what)
+    _check_finite(values, known_as or names, what)
     return Matrix(values, names)
+
+
+def require_rows(X: object, what: str = "X") -> None:
+    """Raise ``ValueError`` if ``X`` is a single value, or a dict of columns: no table and no list of rows."""
+    holds_rows = hasattr(X, "__len__") or hasattr(X, "__array__")
+    if not holds_rows or isinstance(X, (str, bytes, dict)):
+        remedy = "pandas.DataFrame(X), or a Polars or Arrow frame" if isinstance(X, dict) else "a data frame"
+        came = "None" if X is None else type(X).__name__
+        raise ValueError(
+            f"{what} must be a table of shape (rows, columns), but {came} came. Pass {remedy} or an array."
+        )
+
+
+def unmasked(X: Any) -> Any:
+    """``X`` with gaps where it is masked, NaN among numbers and None among objects; else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    is_number = X.dtype.kind in "fiub"
+    values = np.array(X.data, dtype=np.float64 if is_number else object)
+    values[np.ma.getmaskarray(X)] = np.nan if is_number else None
+    return values
 
 
 def _frame_values(frame: nw.DataFrame[Any], what: str) -> NDArray[Any]:
@@ -80,10 +107,9 @@ def _array_values(X: Any, what: str) -> Any:
             values = values.copy()
             values.sum_duplicates()
         return values
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)  # what is masked is missing
+    require_rows(X, what)
     try:
-        values = np.asarray(X)
+        values = np.asarray(unmasked(X))
     except ValueError as error:
         raise ValueError(f"{what} must be a table with rows of equal length: {error}.") from error
     if values.dtype.kind not in "fiub":
@@ -101,6 +127,7 @@ def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64
         except (TypeError, ValueError, OverflowError):
             pass
     example = next((value for value in values.flat if not isinstance(value, (int, float))), values.flat[0])
+    example = str(example) if isinstance(example, np.str_) else example
     raise ValueError(
         f"{expected}, but {example!r} ({type(example).__name__}) came. "
         "Drop such columns or encode them as numbers first."
@@ -129,7 +156,7 @@ def _float_type(came: np.dtype[Any], wanted: DTypeLike | None) -> np.dtype[Any]:
     return chosen
 
 
-def _check_finite(values: Points, names: tuple[str, ...] | None, what: str) -> None:
+def _check_finite(values: Points, names: Sequence[str] | None, what: str) -> None:
     entries = values.data if sparse.issparse(values) else values
     # One pass without a mask as large as the data: a sum is finite unless a term is not (or it overflowed).
     with np.errstate(over="ignore", invalid="ignore"):

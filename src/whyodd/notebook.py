@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whyodd.words import OTHERS, UNEXPLAINED, judgement, number, percent, value_texts
+from whyodd.words import OTHERS, UNEXPLAINED, judgement, name_text, number, percent, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,8 @@ _GREY = "#8a8a8a"
 _MARKS = {1: ("▲", "#d9622b"), -1: ("▼", "#3b82c4"), 0: ("●", _GREY)}
 _NOTES = {"missing": "missing", "new value": "never varied in training"}
 _BAR_PIXELS = 200
+_LONG_VALUE = 20
+_TINY = 1e-9
 _PLAIN = "background:none;border:none;color:inherit;font-size:inherit;"
 _LEFT = f"{_PLAIN}padding:1px 14px 1px 0;text-align:left;vertical-align:top;"
 _RIGHT = f"{_LEFT}text-align:right;white-space:nowrap;"
@@ -59,11 +61,12 @@ def html_view(title: str, notes: Sequence[str], rows: Sequence[OddRow]) -> str:
 
 def _block(odd: OddRow) -> str:
     """Lines of the table for one row, ruled off from the row before."""
+    whole = max(odd.measured_share, _TINY)
+    shown = [reason for reason in odd.reasons if reason.share > 0 or reason.never_varied]
     first, *others = [
-        _reason_cells(reason) for reason in odd.reasons if reason.share > 0 or reason.never_varied
-    ] + [
-        _plain_cells(OTHERS, odd.other_share),
-        _plain_cells(UNEXPLAINED, odd.unexplained_share),
+        *(_reason_cells(reason, reason.share / whole) for reason in shown),
+        _plain_cells(OTHERS, odd.other_share / whole),
+        _plain_cells(UNEXPLAINED, odd.unexplained_share / whole),
     ]
     span = f"rowspan='{1 + len(others)}' style='{_RIGHT}'"
     head = f"<td {span}>{odd.row}</td><td {span}>{number(odd.outlierness)}</td>"
@@ -71,16 +74,26 @@ def _block(odd: OddRow) -> str:
     return f"<tbody style='{_PLAIN}border-top:1px solid rgba(128,128,128,.45)'>{lines}</tbody>"
 
 
-def _reason_cells(reason: Reason) -> str:
+def _reason_cells(reason: Reason, share: float) -> str:
     value, expected = map(escape, value_texts(reason))
     arrow, colour = _MARKS[0 if reason.never_varied else reason.direction]
     is_worth_a_word = reason.never_varied or reason.direction == 0
     note = f"<div style='opacity:.75'>{_NOTES.get(judgement(reason), '')}</div>" if is_worth_a_word else ""
     return (
-        f"<td style='{_LEFT}overflow-wrap:anywhere;min-width:10em'>{escape(reason.feature)}{note}</td>"
-        f"<td style='{_RIGHT}'>{value}&nbsp;<span style='color:{colour}'>{arrow}</span></td>"
-        f"<td style='{_RIGHT}'>{expected}</td>"
-        f"{_share_cell(reason.share, colour)}"
+        f"<td style='{_LEFT}overflow-wrap:anywhere;min-width:10em'>{escape(name_text(reason))}{note}</td>"
+        f"<td style='{_value_style(value)}'>{value}&nbsp;<span style='color:{colour}'>{arrow}</span></td>"
+        f"<td style='{_value_style(expected)}'>{expected}</td>"
+        # Without a scale in training there is nothing to measure it by.
+        f"{f'<td style={_LEFT!r}></td>' if reason.never_varied else _share_cell(share, colour)}"
+    )
+
+
+def _value_style(shown: str) -> str:
+    """Short values stay in one line; long ones, as of groups, wrap."""
+    return (
+        _RIGHT
+        if len(shown) <= _LONG_VALUE
+        else f"{_LEFT}text-align:right;overflow-wrap:anywhere;max-width:15em;"
     )
 
 

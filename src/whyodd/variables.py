@@ -182,7 +182,7 @@ def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]
     size = np.maximum(np.abs(values), np.abs(expected))
     gap = values - expected
     # A sum over centers rounds by a few units in the last place of its largest term.
-    clear = np.abs(gap) > 64 * np.finfo(gap.dtype).eps * size
+    clear = np.isinf(gap) | (np.abs(gap) > 64 * np.finfo(gap.dtype).eps * size)
     return np.where(clear, np.sign(np.nan_to_num(gap)), 0).astype(np.int8)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 OTHERS = "all other variables"
 UNEXPLAINED = "no single variable"
-_LONGEST = 80  # characters of a value that a sentence shows
+_LONGEST = 80  # characters of a name or value that a sentence shows
 _MEMBERS = 3  # of a group that a sentence shows
 _ROUNDING = 1e-9  # of a sum of shares
+_VISIBLE = 0.005  # shares that do not round to 0 %
 _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
 
 
@@ -77,6 +78,11 @@ class OddRow:
         return rest if abs(rest) > _ROUNDING else 0.0
 
     @property
+    def measured_share(self) -> float:
+        """Part of o without the variables that never varied in training: what shares are shown of."""
+        return 1.0 - math.fsum(reason.share for reason in self.never_varied)
+
+    @property
     def never_varied(self) -> tuple[Reason, ...]:
         """Variables that had one value in training and have another one now."""
         return tuple(reason for reason in self.reasons if reason.never_varied)
@@ -98,9 +104,9 @@ def sentence(odd: OddRow) -> str:
     """
     constants = [observation(reason) for reason in odd.never_varied]
     if odd.outlierness <= 0:
-        nothing = "nothing is odd about this row: its outlierness is 0"
+        nothing = f"nothing is odd about this row: its outlierness is {number(odd.outlierness)}"
         return "; ".join(constants) or nothing
-    rest = 1.0 - math.fsum(reason.share for reason in odd.never_varied)
+    rest = odd.measured_share
     told = [reason for reason in odd.reasons if reason.share > 0 and not reason.never_varied]
     if rest <= _ROUNDING or not told:
         alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
@@ -109,6 +115,9 @@ def sentence(odd: OddRow) -> str:
     first, *others = told
     parts = [*constants, f"{observation(first)}: {percent(first.share / rest)} {whole}"]
     parts += [f"{observation(reason)}: {percent(reason.share / rest)}" for reason in others]
+    against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
+    if against < -_VISIBLE:  # relevance is signed, and what is told is more than the whole
+        parts.append(f"the other variables speak against it ({percent(against)})")
     return "; ".join([*parts, _remainder(odd.unexplained_share / rest)])
 
 
@@ -127,28 +136,38 @@ def observation(reason: Reason) -> str:
     >>> observation(Reason("land", 1.0, 0.0, direction=1, relevance=1.0, share=1.0, never_varied=True))
     'land never varied in training (always 0, here 1)'
     """
-    value, expected = value_texts(reason)
+    name, (value, expected) = name_text(reason), value_texts(reason)
     if reason.never_varied:
         always = "missing" if is_missing(reason.expected) else expected
-        return f"{reason.feature} never varied in training (always {always}, here {value})"
+        return f"{name} never varied in training (always {always}, here {value})"
     if reason.direction != 0:
-        return f"{reason.feature} is {judgement(reason)} ({value}, expected about {expected})"
+        return f"{name} is {judgement(reason)} ({value}, expected about {expected})"
     if is_missing(reason.value):
         other = (
             "" if is_missing(reason.expected) else f", normal rows like this have {_about(reason, expected)}"
         )
-        return f"{reason.feature} is missing{other}"
-    if is_missing(reason.expected) or _is_equal(reason.value, reason.expected):
-        return f"{reason.feature} is unusual ({value})"
+        return f"{name} is missing{other}"
     if isinstance(reason.value, dict):
-        return f"{reason.feature} is unusual ({value}; expected about {expected})"
-    return f"{reason.feature} is {value}, normal rows like this have {expected}"
+        return f"{name} is unusual ({value}; expected about {expected})"
+    if _is_told_by(reason.value, reason.expected):
+        return f"{name} is {value}, normal rows like this have {expected}"
+    return f"{name} is unusual ({value})"
 
 
-def _is_equal(value: Any, expected: Any) -> bool:
-    if is_number(value) and is_number(expected):
-        return math.isclose(value, expected, rel_tol=_ROUNDING)
-    return bool(value == expected)
+def name_text(reason: Reason) -> str:
+    """Name of the variable on one line, cut if it is very long."""
+    return _cut(" ".join(reason.feature.split()) or repr(reason.feature))
+
+
+def _is_told_by(value: Any, expected: Any) -> bool:
+    """Whether the expected value says what is odd about the other one."""
+    if is_missing(expected):
+        return False
+    if is_number(expected) and not isinstance(value, str):
+        # A date and the number a scaler made of it have nothing in common.
+        return is_number(value) and not math.isclose(value, expected, rel_tol=_ROUNDING)
+    # Categories of all kinds may have been compared as texts.
+    return bool(value != expected) and str(value) != expected
 
 
 def _about(reason: Reason, text: str) -> str:
@@ -166,11 +185,21 @@ def judgement(reason: Reason) -> str:
 
 def value_texts(reason: Reason) -> tuple[str, str]:
     """Value and expected value as people read them; numbers with as many digits as tell them apart."""
-    if is_number(reason.value) and is_number(reason.expected):
+    if _are_numbers(reason.value, reason.expected) and not _is_as_expected(reason):
         value, expected = float(reason.value), float(reason.expected)
         # A sum over known rows of which all but a trace have 0 is 0 to people.
-        return distinct_numbers(value, 0.0 if abs(expected) < _ROUNDING * abs(value) else expected)
+        is_trace = math.isfinite(value) and abs(expected) < _ROUNDING * abs(value)
+        return distinct_numbers(value, 0.0 if is_trace else expected)
     return text(reason.value), text(reason.expected)
+
+
+def _are_numbers(*values: object) -> bool:
+    return all(map(is_number, values))
+
+
+def _is_as_expected(reason: Reason) -> bool:
+    """Whether two numbers are equal to rounding."""
+    return reason.direction == 0 and math.isclose(reason.value, reason.expected, rel_tol=_ROUNDING)
 
 
 def text(value: object) -> str:
@@ -190,7 +219,10 @@ def text(value: object) -> str:
         return "-"
     if is_number(value):
         return number(float(value))  # type: ignore[arg-type]
-    plain = repr(value) if isinstance(value, str) else str(value)
+    return _cut(repr(value) if isinstance(value, str) else str(value))
+
+
+def _cut(plain: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
 
 
@@ -224,9 +256,9 @@ def percent(share: float) -> str:
     >>> percent(0.414), percent(0.0), percent(0.001)
     ('41 %', '0 %', 'under 1 %')
     """
-    if 0 < share < 0.005:
+    if 0 < share < _VISIBLE:
         return "under 1 %"
-    if -0.005 < share < 0:
+    if -_VISIBLE < share < 0:
         return "0 %"
     return f"{100 * share:.0f} %"
 
@@ -242,6 +274,8 @@ def number(value: float, digits: int = 3) -> str:
     """
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return str(value)
     size = math.floor(math.log10(abs(value)))
     if not -5 <= size < 9:
         return f"{value:.{digits}g}"

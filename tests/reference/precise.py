@@ -1,9 +1,9 @@
-"""Networks with poolings, metrics and maps before them, with 60 digits: the truth where floats are not enough.
+"""Networks with poolings, metrics and maps, with 60 digits: the truth where floats are not enough.
 
-Written from the formulas alone (design, section 2), like ``pooled``, but with mpmath numbers throughout and with
-``through``, a linear map B that made the rows of other variables. The whole map of a center is M = A B, the metric
-after the map: with ζ = A (x - u) a variable has δ_i [Mᵀζ]_i / ‖ζ‖² of a distance, δ = M⁺ζ the shortest difference
-that makes ζ. What of ζ no difference makes is unexplained. Of poolings, metrics and maps only parameters are read.
+Written from the formulas alone (design, section 2), like ``pooled``, but with mpmath numbers and with
+``through``, a linear map B that made the rows of other variables. The whole map of a center is M = A B, the
+metric after the map: with ζ = A (x - u) a variable has δ_i [Mᵀζ]_i / ‖ζ‖² of a distance, δ = M⁺ζ the shortest
+difference that makes ζ. What of ζ no difference makes is unexplained. Of networks only parameters are read.
 """
 
 from __future__ import annotations
@@ -48,74 +48,100 @@ def context(digits: int) -> Any:
     return made
 
 
+class Legs:
+    """From every row of X to every center, under a metric and through a map: once for all poolings.
+
+    Parameters
+    ----------
+    X, centers : arrays (n, d) and (m, d), dense or CSR
+    metric : LinearMetric, ComponentMetric or None
+    through : LinearMap or None
+    digits : int
+    """
+
+    def __init__(
+        self, X: Any, centers: Any, metric: Any = None, through: Any = None, digits: int = 60
+    ) -> None:
+        self.mp = context(digits)
+        self.X, self.centers = exact(dense(X), self.mp), exact(dense(centers), self.mp)
+        self.maps = Maps(metric, through, self.centers.shape[1], digits)
+        self.legs = [[self.maps.leg(x - u, j) for j, u in enumerate(self.centers)] for x in self.X]
+
+    def explain(self, network: Any, own: Any = None) -> Truth:
+        """All quantities of a network over these centers; ``own`` as for the network."""
+        own = [-1] * len(self.X) if own is None else own
+        rows = [self._explain_row(i, int(left_out), network) for i, left_out in enumerate(own)]
+        return Truth(*(np.array(part, dtype=np.float64) for part in zip(*rows, strict=True)))
+
+    def _explain_row(self, i: int, left_out: int, network: Any) -> tuple[Any, ...]:
+        mp = self.mp
+        legs = {j: leg for j, leg in enumerate(self.legs[i]) if j != left_out}
+        if network.pooling is None:
+            pooled = soft_min(legs, network, mp)
+        else:
+            ranked = sorted(legs, key=lambda j: legs[j].distance)[: network.pooling.k]
+            pool = POOLINGS[type(network.pooling).__name__]
+            pooled = pool(self, i, ranked, network.pooling)
+        relevance = np.full(self.maps.n_variables, mp.zero)
+        unexplained = pooled.unexplained
+        for delta, leg in pooled.explained:
+            relevance = relevance + delta * leg.shares
+            unexplained = unexplained + delta * leg.outside
+        p = [pooled.assignment.get(j, mp.zero) for j in range(len(self.centers))]
+        return pooled.log_g, pooled.outlierness, p, relevance, unexplained
+
+
 def explain(X: Any, network: Any, own: Any = None, *, through: Any = None, digits: int = 60) -> Truth:
-    """All quantities for the rows of ``X``; ``through`` is a LinearMap or None."""
-    mp = context(digits)
-    centers = exact(dense(network.centers), mp)
-    maps = Maps(network.metric, through, centers.shape[1], mp)
-    own = [-1] * X.shape[0] if own is None else own
-    rows = [
-        explain_row(x, centers, [j for j in range(len(centers)) if j != left_out], maps, network, mp)
-        for x, left_out in zip(exact(dense(X), mp), own, strict=True)
-    ]
-    return Truth(*(np.array(part, dtype=np.float64) for part in zip(*rows, strict=True)))
-
-
-def explain_row(x: Any, centers: Any, kept: list[int], maps: Maps, network: Any, mp: Any) -> tuple[Any, ...]:
-    legs = {j: maps.leg(x - centers[j], j) for j in kept}
-    if network.pooling is None:
-        pooled = soft_min(legs, network, mp)
-    else:
-        ranked = sorted(kept, key=lambda j: legs[j].distance)[: network.pooling.k]
-        pool = POOLINGS[type(network.pooling).__name__]
-        pooled = pool(x, centers, ranked, legs, maps, network.pooling, mp)
-    relevance = np.full(maps.n_variables, mp.zero)
-    unexplained = pooled.unexplained
-    for delta, leg in pooled.explained:
-        relevance = relevance + delta * leg.shares
-        unexplained = unexplained + delta * leg.outside
-    p = [pooled.assignment.get(j, mp.zero) for j in range(len(centers))]
-    return pooled.log_g, pooled.outlierness, p, relevance, unexplained
+    """All quantities for the rows of ``X``."""
+    return Legs(X, network.centers, network.metric, through, digits).explain(network, own)
 
 
 class Maps:
     """ζ = A_j (x - u_j) and M_j = A_j B with its pseudo-inverse, for each center."""
 
-    def __init__(self, metric: Any, through: Any, d: int, mp: Any) -> None:
-        self.metric, self.d, self.mp = metric, d, mp
-        self.before = None if through is None else exact(dense(through.matrix), mp)
-        self.n_variables = d if through is None else self.before.shape[1]
-        self.whole: dict[int, tuple[Any, Any, Any]] = {}
+    def __init__(self, metric: Any, through: Any, d: int, digits: int) -> None:
+        self.metric, self.through, self.d, self.digits = metric, through, d, digits
+        self.n_variables = d if through is None else through.matrix.shape[1]
 
     def leg(self, difference: Any, j: int) -> Leg:
-        mp = self.mp
-        A, M, inverse = self._of(j)
-        zeta = A.dot(difference)
-        d2 = zeta.dot(zeta)
+        mp = context(self.digits)
+        each = j if hasattr(self.metric, "factors") else 0
+        A, gradient, shortest = whole_map(self.metric, self.through, each, self.d, self.digits)
+        zeta = times(A, difference, mp)
+        d2 = mp.fdot(zeta, zeta)
         if d2 == 0:
             return Leg(mp.zero, np.full(self.n_variables, mp.zero), mp.zero)
-        shares = inverse.dot(zeta) * M.T.dot(zeta) / d2
-        return Leg(mp.sqrt(d2), shares, 1 - shares.sum() if self.before is not None else mp.zero)
+        shares = times(shortest, zeta, mp) * times(gradient, zeta, mp) / d2
+        return Leg(mp.sqrt(d2), shares, 1 - mp.fsum(shares) if self.through is not None else mp.zero)
 
-    def _of(self, j: int) -> tuple[Any, Any, Any]:
-        key = 0 if self.metric is None or hasattr(self.metric, "matrix") else j
-        if key not in self.whole:
-            A = exact(self._metric_of(j), self.mp)
-            M = A if self.before is None else A.dot(self.before)
-            self.whole[key] = A, M, pseudo_inverse(M, self.mp)
-        return self.whole[key]
 
-    def _metric_of(self, j: int) -> Any:
-        if self.metric is None:
-            return np.eye(self.d)
-        if hasattr(self.metric, "matrix"):
-            return self.metric.matrix
-        factor = self.metric.factors[j]
-        return np.diag(factor) if factor.ndim == 1 else factor
+@cache
+def whole_map(metric: Any, through: Any, j: int, d: int, digits: int) -> tuple[Any, Any, Any]:
+    """A_j, M_jᵀ and M_j⁺."""
+    mp = context(digits)
+    A = exact(metric_of(metric, j, d), mp)
+    M = A if through is None else A.dot(exact(dense(through.matrix), mp))
+    return A, M.T, pseudo_inverse(M, mp)
+
+
+def metric_of(metric: Any, j: int, d: int) -> Any:
+    if metric is None:
+        return np.eye(d)
+    if hasattr(metric, "matrix"):
+        return metric.matrix
+    return np.diag(metric.factors[j]) if metric.factors.ndim == 2 else metric.factors[j]
+
+
+def times(matrix: Any, vector: Any, mp: Any) -> Any:
+    """Product of a matrix and a vector; zeros of the matrix are passed over."""
+    out = np.empty(len(matrix), dtype=object)
+    for i, row in enumerate(matrix):
+        out[i] = mp.fdot((a, b) for a, b in zip(row, vector, strict=True) if a)
+    return out
 
 
 def soft_min(legs: dict[int, Leg], network: Any, mp: Any) -> Pooled:
-    """v_j = log α_j + log k(d_j), log g = LSE_j(v_j), p_j = exp(v_j - log g); o and Δ_j as the kernel has them."""
+    """p_j = α_j k(d_j) / g, g = Σ_j α_j k(d_j); o and Δ_j as the kernel has them."""
     kernel = network.kernel
     q, sigma, a = mp.mpf(kernel.q), mp.mpf(kernel.sigma), mp.mpf(getattr(kernel, "a", 0.0))
     is_exponential = kernel.family == "exponential"
@@ -136,24 +162,28 @@ def soft_min(legs: dict[int, Leg], network: Any, mp: Any) -> Pooled:
     )
 
 
-def nearest(x, centers, ranked, legs, maps, pooling, mp):
+def nearest(all_legs: Legs, i: int, ranked: list[int], pooling: Any) -> Pooled:
     """o = Σ_r w_r d_(r), the r-th smallest distance; p_j = w_r, Δ_j = p_j d_j."""
+    mp, legs = all_legs.mp, all_legs.legs[i]
     weights = [mp.mpf(w) for w in pooling.rank_weights]
     explained = [(w * legs[j].distance, legs[j]) for w, j in zip(weights, ranked, strict=True)]
     o = sum(delta for delta, _ in explained)
     return Pooled(-o, o, dict(zip(ranked, weights, strict=True)), explained, mp.zero)
 
 
-def mean_vector(x, centers, ranked, legs, maps, pooling, mp):
+def mean_vector(all_legs: Legs, i: int, ranked: list[int], pooling: Any) -> Pooled:
     """o = ‖x - ū‖, ū the mean of the k nearest centers; p_j = 1/k."""
+    mp = all_legs.mp
     k = mp.mpf(pooling.neighbors)
-    leg = maps.leg(x - sum(centers[j] for j in ranked) / k, ranked[0])
+    mean = sum(all_legs.centers[j] for j in ranked) / k
+    leg = all_legs.maps.leg(all_legs.X[i] - mean, ranked[0])
     o = leg.distance
     return Pooled(-o, o, dict.fromkeys(ranked, 1 / k), [(o, leg)], mp.zero)
 
 
-def local_reach(x, centers, ranked, legs, maps, pooling, mp):
+def local_reach(all_legs: Legs, i: int, ranked: list[int], pooling: Any) -> Pooled:
     """o = L̄ (mean_j max(κ_j, d_j) + ε); Δ_j = L̄/k (d_j - κ_j)⁺, the rest is unexplained."""
+    mp, legs = all_legs.mp, all_legs.legs[i]
     k, floor = mp.mpf(pooling.neighbors), mp.mpf(pooling.floor)
     reach = {j: mp.mpf(float(pooling.reaches[j])) for j in ranked}
     density = sum(mp.mpf(float(pooling.densities[j])) for j in ranked) / k

@@ -1,5 +1,6 @@
 """The result: slicing, words, frames, dictionaries, shap and the notebook view."""
 
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from scipy import sparse
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from whyodd.words import OddRow, Reason, distinct_numbers, number, percent, sentence
+from whyodd.words import OddRow, Reason, distinct_numbers, number, observation, percent, sentence
 
 mpl.use("Agg")
 
@@ -106,8 +107,38 @@ class TestSlicing:
         assert len(top) == 2
         assert top.outlierness[0] >= top.outlierness[1] >= np.delete(e.outlierness, top.rows).max()
         assert len(e.top(100)) == 4
-        with pytest.raises(ValueError, match="at least 1"):
-            e.top(0)
+
+    @pytest.mark.parametrize("k", [0, -1, 2.5, "a", True, None])
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda e, k: e.top(k),
+            lambda e, k: e.why(0, k),
+            lambda e, k: e.reasons(0, k) if k is not None else e.top(k),
+            lambda e, k: e.neighbors(k),
+        ],
+        ids=["top", "why", "reasons", "neighbors"],
+    )
+    def test_how_many_is_a_whole_number_of_at_least_one(self, e, call, k):
+        with pytest.raises(ValueError, match=f"k={k!r}: expected a number of .* at least 1"):
+            call(e, k)
+
+    @pytest.mark.parametrize("i", [4, -5, "speed", slice(0, 2), [0, 1], None])
+    def test_sentences_are_about_one_row(self, e, i):
+        for call in (e.why, e.reasons):
+            with pytest.raises(IndexError, match=r"is no row of an explanation of 4 rows\."):
+                call(i)
+
+    def test_no_rows_at_all(self, e):
+        none = e[:0]
+        assert none.expected.shape == none.direction.shape == (0, 3)
+        assert none.neighbors() == []
+        assert none.to_dict()["rows"] == []
+        assert list(none.to_frame().columns) == list(e.to_frame().columns)
+        assert len(none.to_frame()) == len(none.top(3)) == 0
+        assert "0 rows" in none._repr_html_()
+        with pytest.raises(IndexError, match="0 is no row of an explanation of 0 rows"):
+            none.why()
 
 
 class TestExpected:
@@ -184,9 +215,38 @@ class TestWords:
         reason = Reason("a", 3.0, 3.0, 0, 0.5, 0.5)
         assert sentence(OddRow(0, 1.0, 0.5, (reason,))).startswith("a is unusual (3): 50 %")
 
+    def test_numbers_that_are_equal_to_rounding_need_no_digits_to_tell_them_apart(self):
+        reason = Reason("a", 0.1 + 0.2, 0.3, 0, 0.5, 0.5)
+        assert observation(reason) == "a is unusual (0.3)"
+        near = Reason("zone", 1000.41, 1000.38, 0, 0.5, 0.5)
+        assert observation(near) == "zone is 1000.41, normal rows like this have 1000.38"
+
+    def test_variables_that_speak_against_it(self):
+        reasons = tuple(Reason(n, 1.0, 2.0, -1, s, s) for n, s in [("a", 1.2), ("b", 0.1), ("c", -0.4)])
+        assert "the other variables speak against it (-40 %); 10 %" in sentence(OddRow(0, 1.0, 0.1, reasons))
+        assert "speak against" not in sentence(OddRow(0, 1.0, 0.1, (Reason("a", 1.0, 2.0, -1, 0.9, 0.9),)))
+
+    def test_a_score_below_zero(self):
+        assert sentence(OddRow(0, -2.5, 0.0, ())) == "nothing is odd about this row: its outlierness is -2.5"
+
+    def test_categories_may_have_been_compared_as_texts(self):
+        assert observation(Reason("a", 1, "1", 0, 0.5, 0.5)) == "a is unusual (1)"
+        assert observation(Reason("a", 1, "2", 0, 0.5, 0.5)) == "a is 1, normal rows like this have '2'"
+
+    def test_a_date_is_not_compared_with_the_number_a_scaler_made_of_it(self):
+        reason = Reason("when", dt.datetime(2024, 5, 1), 1.7e15, 0, 0.5, 0.5)
+        assert observation(reason) == "when is unusual (2024-05-01 00:00:00)"
+
+    def test_long_names_and_names_of_several_lines(self):
+        words = observation(Reason("a\n b" + "c" * 10_000, 1.0, 2.0, -1, 0.5, 0.5))
+        assert words.startswith("a bccc")
+        assert len(words) < 150
+        assert observation(Reason(" ", 1.0, 2.0, -1, 0.5, 0.5)).startswith("' ' is too low")
+
     @pytest.mark.parametrize(
         ("value", "text"),
         [
+            (float("inf"), "inf"),
             (28.11, "28.1"),
             (12000.0, "12000"),
             (12345.6, "12346"),

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from whyodd.automatic.dates import DateParts
-from whyodd.automatic.steps import Constants, PlainValues, SimplexEncoder, log_step
+from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues, SimplexEncoder, log_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,12 +45,13 @@ def prepare(columns: Sequence[Column]) -> ColumnTransformer:
 
 
 def _numbers() -> Pipeline:
-    return Pipeline([("scale", StandardScaler()), ("fill", _fill())])
+    return Pipeline([("plain", PlainNumbers()), ("scale", StandardScaler()), ("fill", _fill())])
 
 
 def _log_numbers(columns: Sequence[Column]) -> Pipeline:
     scales = [column.log_scale for column in columns if column.log_scale is not None]
-    return Pipeline([("log", log_step(scales)), ("scale", StandardScaler()), ("fill", _fill())])
+    log = log_step(scales)
+    return Pipeline([("plain", PlainNumbers()), ("log", log), ("scale", StandardScaler()), ("fill", _fill())])
 
 
 def _fill() -> SimpleImputer:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.frames import as_frame, build_frame
+from whyodd.inputs import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -193,6 +194,12 @@ def _frame_keys(frame: nw.DataFrame[Any], what: str) -> tuple[str | int, ...]:
 
 
 def _frame_of(columns: Mapping[Any, Any], what: str) -> Any:
+    for name, values in columns.items():
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise ValueError(
+                f"{what} has {values!r} ({type(values).__name__}) for the column {name!r}, expected a list "
+                "of values. Pass a dict of columns, all with the same number of rows."
+            )
     sizes = {str(name): len(values) for name, values in columns.items()}
     if len(sizes) < len(columns):
         raise ValueError(f"{what} has columns whose names are the same text. Give every column its own name.")
@@ -210,6 +217,7 @@ def _as_array(data: Any, what: str) -> NDArray[Any]:
             f"{what} is a sparse matrix, expected a table of raw columns. Pass {what}.toarray(), "
             "or fit a model such as whyodd.OneClassSVM to it."
         )
+    data = unmasked(data)
     # Of rows of numbers and texts NumPy would make all text.
     array = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)
     if array.ndim != 2:

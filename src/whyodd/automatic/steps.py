@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,22 @@ class PlainValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
         """Objects (n, k)."""
         check_is_fitted(self, "n_features_in_")
         return np.column_stack([_plain_values(column, self.as_text) for column in read_columns(X)])
+
+
+class PlainNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Numbers of any type as floats, NaN for every kind of gap."""
+
+    def fit(self, X: Any, y: None = None) -> PlainNumbers:  # noqa: ARG002
+        """Remember the columns of a frame or array (n, k)."""
+        remember_columns(self, X)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Floats (n, k)."""
+        check_is_fitted(self, "n_features_in_")
+        names = getattr(self, "feature_names_in_", None)
+        where = ["A column of numbers"] * X.shape[1] if names is None else [f"Column {n!r}" for n in names]
+        return np.column_stack(list(map(_numbers, read_columns(X), where)))
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -121,15 +138,41 @@ def log_step(scales: Sequence[LogScale]) -> FunctionTransformer:
     )
 
 
-def to_log_scale(X: Any, center: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
-    """asinh((x - center)/unit) of a frame or array (n, k); NaN stays NaN."""
-    numbers = np.column_stack([column.as_floats() for column in read_columns(X)])
-    return np.asarray(np.arcsinh((numbers - np.asarray(center)) / np.asarray(unit)))
+def to_log_scale(X: ArrayLike, center: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
+    """asinh((x - center)/unit) of an array of floats (n, k); NaN stays NaN."""
+    return np.asarray(np.arcsinh((np.asarray(X) - np.asarray(center)) / np.asarray(unit)))
 
 
 def from_log_scale(Z: ArrayLike, center: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
     """Inverse, center + unit sinh(z), of an array (n, k)."""
     return np.asarray(np.asarray(center) + np.asarray(unit) * np.sinh(Z))
+
+
+def _numbers(column: RawColumn, where: str) -> NDArray[np.float64]:
+    """Floats (n,); ``where`` begins the sentence on a value that is no finite number."""
+    numbers = np.full(column.values.size, np.nan)
+    if column.values.dtype.kind in "fiub":
+        numbers = column.as_floats()
+    else:
+        numbers[~column.gaps] = [_as_number(value) for value in column.present]
+    wrong = np.isinf(numbers) | (np.isnan(numbers) & ~column.gaps)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{where} has {_plain(column.values[row])!r} in row {row}, expected a finite number. "
+            "Make it one or a missing value, or leave such rows out."
+        )
+    return numbers
+
+
+def _as_number(value: Any) -> float:
+    """The value as a float, NaN if it is none; texts that read as numbers are numbers."""
+    if isinstance(value, (dt.date, dt.timedelta, np.datetime64, np.timedelta64)):
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _plain_values(column: RawColumn, as_text: bool) -> NDArray[np.object_]:

@@ -153,9 +153,10 @@ class Neighbors:
     def _sweep(
         self, X: Points, work: Work, step: Callable[[slice, Points], None], *, floats_per_row: int
     ) -> None:
-        n, d = X.shape
+        (n, d), m = X.shape, self.points.shape[0]
         by_products = self._index.by_products
         allowed = blocks.count_threads(work.n_jobs)
+        allowed = allowed if n * m > blocks.WORTH_A_THREAD else 1
         threads = 1 if by_products else allowed
         per_row = 8 * (6 * d + 12 * (self.pooling.k + 1) + floats_per_row)
         most = _PRODUCT_ROWS if by_products else min(_TREE_ROWS, -(-n // threads))

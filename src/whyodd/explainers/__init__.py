@@ -68,8 +68,9 @@ def explain(
     Parameters
     ----------
     model : fitted model, Pipeline or DistanceNetwork
-        What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a linear one-class
-        SVM (whose decomposition is signed, R_i = -w_i x_i, and relative to x = 0).
+        What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, a search over the
+        parameters of either (its best one is explained), or a linear one-class SVM (whose decomposition is
+        signed, R_i = -w_i x_i, and relative to x = 0).
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.

@@ -49,12 +49,13 @@ def read_columns(
 
 def warn_of_dominating_column(centers: Points, names: Sequence[str]) -> None:
     """Warn when one column varies so much more than another that it alone decides the distances."""
-    variance = _variances(centers)
-    varying = np.flatnonzero(variance > 0)
+    spread = _spreads(centers)
+    varying = np.flatnonzero(spread > 0)
     if varying.size < 2:
         return
-    largest, smallest = varying[np.argmax(variance[varying])], varying[np.argmin(variance[varying])]
-    ratio = variance[largest] / variance[smallest]
+    largest, smallest = varying[np.argmax(spread[varying])], varying[np.argmin(spread[varying])]
+    with np.errstate(over="ignore"):
+        ratio = np.square(spread[largest] / spread[smallest])
     if ratio > _DOMINATING_RATIO:
         warnings.warn(
             f"The variance of {names[largest]!r} is {ratio:.0e} times that of {names[smallest]!r}: "
@@ -90,14 +91,24 @@ def _listed(names: Iterable[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _variances(centers: Points) -> NDArray[np.float64]:
-    """(d,) variances over the centers, exactly 0 for columns that are constant to within rounding."""
+def _spreads(centers: Points) -> NDArray[np.float64]:
+    """(d,) standard deviations over the centers, exactly 0 for columns constant to within rounding."""
     rounding = 64 * np.finfo(np.float64).eps
+    # In units of each column's largest value: squares of very large or small numbers leave the range.
+    unit = _largest(centers)
     if sparse.issparse(centers):
-        square = np.asarray(centers.multiply(centers).mean(axis=0)).ravel()
-        variance = square - np.asarray(centers.mean(axis=0)).ravel() ** 2
+        scaled = centers.multiply(1.0 / unit).tocsr()
+        square = np.asarray(scaled.multiply(scaled).mean(axis=0)).ravel()
+        variance = square - np.asarray(scaled.mean(axis=0)).ravel() ** 2
         floor = rounding * square
     else:
-        variance = centers.var(axis=0)
-        floor = np.square(rounding * np.abs(centers).max(axis=0))
-    return np.where(variance > floor, variance, 0.0)
+        variance = (centers / unit).var(axis=0)
+        floor = np.full(unit.shape, rounding**2)
+    return np.where(variance > floor, unit * np.sqrt(np.maximum(variance, 0.0)), 0.0)
+
+
+def _largest(centers: Points) -> NDArray[np.float64]:
+    """(d,) largest absolute value of each column, 1 where all are 0."""
+    sizes = abs(centers).max(axis=0)
+    sizes = np.ravel(sizes.toarray() if sparse.issparse(sizes) else sizes).astype(np.float64)
+    return np.where(sizes > 0, sizes, 1.0)

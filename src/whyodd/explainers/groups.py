@@ -53,7 +53,7 @@ def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
         )
     group_of: dict[str, str] = {}
     for group, members in groups.items():
-        if isinstance(members, str) or len(members) == 0:
+        if isinstance(members, str) or not hasattr(members, "__len__") or len(members) == 0:
             raise ValueError(f"groups[{group!r}]={members!r}: expected a list of at least one column name.")
         for name in members:
             if name not in names:
@@ -61,6 +61,8 @@ def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
                     f"groups[{group!r}] holds {name!r}, which is no column of X. "
                     f"Choose among: {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
                 )
+            if group_of.get(name) == str(group):
+                raise ValueError(f"groups[{group!r}] holds {name!r} twice. Leave one out.")
             if name in group_of:
                 raise ValueError(
                     f"{name!r} is in two groups, {group_of[name]!r} and {group!r}. "

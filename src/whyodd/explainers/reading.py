@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Steps = Sequence[tuple[str, Any]]
 
 _PIPELINES = {"sklearn.pipeline.Pipeline": True}
+_SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
 
 @dataclass(frozen=True)
@@ -88,16 +89,27 @@ def read(model: Any, X: Any) -> Reading:
 def _split(model: Any) -> tuple[Steps, Any]:
     """Steps before the model and the model itself; a pipeline may end in another one."""
     steps: list[tuple[str, Any]] = []
-    prefix = ""
+    prefix, model = "", _best(model)
     while find_entry(_PIPELINES, model):
         steps += [(prefix + name, step) for name, step in model.steps[:-1]]
-        last, model = model.steps[-1]
+        last, model = model.steps[-1][0], _best(model.steps[-1][1])
         prefix += f"{last}__"
         if model is None or isinstance(model, str):
             raise UnsupportedModelError(
                 f"The pipeline ends in {model!r}, expected an outlier detector as its last step."
             )
     return steps, model
+
+
+def _best(model: Any) -> Any:
+    """The model itself, or the one that a search over parameters has found."""
+    if not find_entry(_SEARCHES, model):
+        return model
+    if not hasattr(model, "best_estimator_"):
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} has no best_estimator_, expected one fitted with refit=True."
+        )
+    return model.best_estimator_
 
 
 def _read_pipeline(
@@ -108,7 +120,11 @@ def _read_pipeline(
     found = trace(steps, given_names if fitted is None else fitted)
     X = match_columns(X, fitted, unread=found.unread)
     raw = raw_values(X)[1]
-    inputs = as_matrix(transform(steps, X, found), what="What the steps before the model give").values
+    if raw.shape[0] == 0:
+        raise ValueError("X must have at least one row, but has none.")
+    owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
+    Z = transform(steps, X, found)
+    inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
     variables = Variables(found.names, decode=found.decode, constants=_constants(found, network))
     if isinstance(network, LinearScore) and found.linear is not None:
         raise UnsupportedModelError(

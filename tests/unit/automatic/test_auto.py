@@ -294,6 +294,44 @@ def test_decimals_are_numbers():
     assert np.isfinite(pipeline.score_samples(frame)).all()
 
 
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("heavy", [False, True])
+def test_objects_that_are_numbers_with_every_kind_of_gap(gap, heavy):
+    rng = np.random.default_rng(0)
+    values = np.exp(rng.normal(0.0, 4.0, 100)) if heavy else rng.normal(size=100)
+    objects = [gap if i % 9 == 0 else Decimal(str(v)) if i % 2 else float(v) for i, v in enumerate(values)]
+    as_frame, as_array = pd.DataFrame({"a": objects}, dtype=object), np.array(objects, dtype=object)[:, None]
+    plain = pd.DataFrame({"a": [np.nan if i % 9 == 0 else v for i, v in enumerate(values)]})
+    expected = whyodd.auto(plain).score_samples(plain)
+    for table in (as_frame, as_array):
+        pipeline = whyodd.auto(table)
+        np.testing.assert_allclose(pipeline.score_samples(table), expected)
+        assert "a is" in whyodd.explain(pipeline, as_frame).why(3)
+
+
+@pytest.mark.parametrize("value", ["many", np.inf, START, [1]])
+def test_new_rows_without_a_number_are_named(pipeline, value):
+    new = pd.concat([row(), row(parts=value)], ignore_index=True)
+    for call in (pipeline.predict, lambda X: whyodd.explain(pipeline, X)):
+        with pytest.raises(ValueError, match=r"^Column 'parts' has .* in row 1, expected a finite number"):
+            call(new)
+
+
+def test_texts_that_read_as_numbers_are_numbers(pipeline):
+    given, read = whyodd.explain(pipeline, row(parts="21")), whyodd.explain(pipeline, row(parts=21))
+    np.testing.assert_array_equal(given.relevance, read.relevance)
+
+
+def test_what_is_masked_is_missing():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    gaps = np.where(X < -1.0, np.nan, X)
+    masked = np.ma.masked_array(np.where(X < -1.0, 1e6, X), mask=X < -1.0)
+    given, expected = whyodd.auto(masked), whyodd.auto(gaps)
+    np.testing.assert_allclose(
+        whyodd.explain(given, masked).relevance, whyodd.explain(expected, gaps).relevance
+    )
+
+
 def test_names_that_are_numbers():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)))
     pipeline = whyodd.auto(frame)
@@ -337,10 +375,13 @@ def test_more_than_a_million_rows(kind):
         (pd.DataFrame({"a": [1.0, None, 1e200]}), r"Column 'a' holds 1e\+200 in row 2.*unit"),
         (np.array([1.0, 2.0]), "must be a table"),
         ("table.csv", "must be a table"),
+        (pd.DataFrame, "must be a table"),
         (sparse.csr_array(np.eye(3)), "sparse"),
         (pl.LazyFrame({"a": [1.0, 2.0]}), "lazy"),
         (pd.DataFrame({"a": [1e-200, 2e-200]}), "Column 'a' varies by 1e-200 only"),
         ({"a": [1, 2], "b": [1]}, "different lengths"),
+        ({"a": 5}, r"5 \(int\) for the column 'a', expected a list of values"),
+        ({"a": "text"}, "'text' .* for the column 'a', expected a list of values"),
         ({1: [1, 2], "1": [1, 2]}, "names are the same"),
     ],
 )

@@ -13,6 +13,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.kernels import Student
 
 COLUMNS = ["time", "amount", "age", "rate", "size"]
@@ -201,6 +202,15 @@ class TestVarianceWarning:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             whyodd.explain(OneClassSVM().fit(X), X[:3])
+
+    @pytest.mark.parametrize("size", [1e300, 1e-300])
+    def test_numbers_whose_squares_leave_the_range(self, size):
+        X = np.random.default_rng(1).normal(size=(40, 2)) * size
+        whyodd.explain(whyodd.KNearestNeighbors().fit(X), X[:2])
+        X[:, 1] *= 1e-4
+        for centers in (X, sparse.csr_array(X)):
+            with pytest.warns(UserWarning, match=r"'x0' is [1-9].*e\+0[78] times that of 'x1'"):
+                warn_of_dominating_column(centers, ["x0", "x1"])
 
     def test_sparse_centers_are_looked_at_too(self):
         X = sparse.csr_matrix(np.random.default_rng(1).normal(size=(40, 2)) * [1.0, 1000.0])

@@ -1,5 +1,9 @@
 """Pipelines explained in raw columns: whole tables, gaps, categories, and all that can be wrong with X."""
 
+import json
+
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,12 +15,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDOneClassSVM
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTransformer, StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd import UnsupportedModelError
 
 NUMBERS, WORDS = ["bytes", "duration", "age"], ["protocol", "service"]
 KINDS = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
@@ -128,6 +134,22 @@ class TestRawColumns:
             whyodd.explain(nested, odd).relevance, whyodd.explain(pipeline, odd).relevance
         )
 
+    def test_the_best_model_of_a_search(self, normal, odd):
+        steps = make_pipeline(StandardScaler(), KernelDensity())
+        search = GridSearchCV(steps, {"kerneldensity__bandwidth": [0.3, 1.0]}, cv=2).fit(normal[["bytes"]])
+        np.testing.assert_array_equal(
+            whyodd.explain(search, odd[["bytes"]]).relevance,
+            whyodd.explain(search.best_estimator_, odd[["bytes"]]).relevance,
+        )
+        with pytest.raises(UnsupportedModelError, match="no best_estimator_, expected one fitted with refit"):
+            whyodd.explain(GridSearchCV(steps, {}), odd[["bytes"]])
+
+    def test_infinite_values_that_a_step_takes(self, normal, odd):
+        steps = make_pipeline(FunctionTransformer(np.arctan), KernelDensity()).fit(normal[["bytes"]])
+        e = whyodd.explain(steps, odd[["bytes"]].astype(float).assign(bytes=np.inf))
+        assert e.why(0).startswith("bytes is too high (inf, expected about ")
+        assert json.loads(json.dumps(e.to_dict(), allow_nan=False))["rows"][0]["value"] == ["inf"]
+
 
 class TestLinearMaps:
     """z = C (x - μ) / s: the shares of the design, section 2, between scaled columns and components."""
@@ -218,8 +240,12 @@ class TestBadInput:
 
     def test_gap_that_no_step_fills_is_a_clear_error(self, odd):
         model = make_pipeline(StandardScaler(), KernelDensity()).fit(odd[NUMBERS])
-        with pytest.raises(ValueError, match="NaN"):
+        with pytest.raises(ValueError, match="row 0, column 'age' is NaN"):
             whyodd.explain(model, odd[NUMBERS].assign(age=np.nan))
+
+    def test_no_rows(self, pipeline, odd):
+        with pytest.raises(ValueError, match="X must have at least one row, but has none"):
+            whyodd.explain(pipeline, odd.head(0))
 
     def test_unfitted_step_is_named(self, odd):
         with pytest.raises(NotFittedError, match="not fitted yet: call fit"):
@@ -305,6 +331,12 @@ class TestNeverVaried:
         e = whyodd.explain(model, pd.DataFrame({"a": [5.0], "b": [0.0], "flag": [3.0]}))
         assert "; a is too high (5, expected about " in e.why(0)
         assert "of the rest of the outlierness" in e.why(0)
+        html = e._repr_html_()
+        assert "never varied in training" in html
+        # Of a, b, all others and no single variable; the flag has none.
+        shares = [int(share) for share in re.findall(r"(\d+) %", html)]
+        assert len(shares) == 4
+        assert abs(sum(shares) - 100) <= 2
 
     def test_a_network_of_ones_own_knows_nothing_of_training(self):
         e = whyodd.explain(whyodd.DistanceNetwork([[0.0, 1.0], [1.0, 1.0]]), [[0.5, 4.0]])
@@ -339,6 +371,8 @@ class TestGroups:
             ({"a": ["bytes"], "b": ["bytes"]}, "'bytes' is in two groups, 'a' and 'b'"),
             ({"a": []}, "at least one column name"),
             ({"a": "bytes"}, "at least one column name"),
+            ({"a": None}, "at least one column name"),
+            ({"a": ["bytes", "bytes"]}, r"groups\['a'\] holds 'bytes' twice\. Leave one out\."),
             ({"age": ["bytes"]}, "'age' has the name of a column that is not in it"),
         ],
     )

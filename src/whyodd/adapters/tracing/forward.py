@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whyodd.adapters.tracing.raw_frame import listed, raw_values
 from whyodd.words import is_missing, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whyodd.adapters.tracing.raw_variables import Closed
     from whyodd.adapters.tracing.traced import Trace
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 # What scikit-learn's encoders say; the column in it is that of the encoder, not that of the table.
 _UNSEEN = re.compile(r"unknown categories \[(.*)\] in column", re.DOTALL)
+_NAMED = re.compile(r"Column ")
+_NO_NUMBER = re.compile(r"could not convert string to float: (.*)", re.DOTALL)
+_INFINITE = re.compile(r"contains infinity")
+_MISSING = re.compile(r"contains NaN")
 
 
 def transform(transformers: Sequence[tuple[str, Any]], X: Any, traced: Trace) -> Any:
@@ -32,16 +38,52 @@ def transform(transformers: Sequence[tuple[str, Any]], X: Any, traced: Trace) ->
         Knows which columns take no new categories.
     """
     Z = X
-    try:
-        for _, step in transformers:
+    for name, step in transformers:
+        try:
             Z = Z if step is None or isinstance(step, str) else step.transform(Z)
-    except ValueError as error:
-        unseen = _UNSEEN.search(str(error))
-        sentence = _find_unseen(X, traced, unseen.group(1)) if unseen else None
-        if sentence is None:
-            raise
-        raise ValueError(sentence) from error
+        except (ValueError, TypeError) as error:
+            if _NAMED.match(str(error)):
+                raise
+            refused = f"Step {name!r} ({type(step).__name__}) cannot transform X"
+            raise ValueError(_what_is_wrong(str(error), X, traced) or _in_short(refused, error)) from error
     return Z
+
+
+def _what_is_wrong(said: str, X: Any, traced: Trace) -> str | None:
+    """Sentence on the first value of ``X`` that a step has refused with these words; None if not found."""
+    if unseen := _UNSEEN.search(said):
+        return _find_unseen(X, traced, unseen.group(1))
+    if no_number := _NO_NUMBER.search(said):
+        return _find_value(
+            X,
+            lambda value: isinstance(value, str) and repr(value) == no_number.group(1),
+            "expected a number, as in training. Make it one, or leave such rows out.",
+        )
+    if _INFINITE.search(said):
+        remedy = "expected finite numbers. Replace it by a missing value, or leave such rows out."
+        return _find_value(X, lambda value: is_number(value) and bool(np.isinf(value)), remedy)
+    if _MISSING.search(said):
+        remedy = "which a step does not take. Leave such rows out, or fit again with an imputer before it."
+        return _find_value(X, is_missing, remedy)
+    return None
+
+
+def _in_short(refused: str, error: Exception) -> str:
+    reason = re.split(r"\n|\. ", str(error).strip())[0].rstrip(".:")
+    return f"{refused}: {reason}. Pass columns that hold the same kinds of values as in fit."
+
+
+def _find_value(X: Any, is_wrong: Callable[[Any], bool], expected: str) -> str | None:
+    """Sentence on the first value that is wrong; None if it may be that of several columns."""
+    names, values = raw_values(X)
+    if not isinstance(values, np.ndarray):  # sparse
+        return None
+    wrong = np.frompyfunc(lambda value: bool(is_wrong(value)), 1, 1)(values).astype(bool)
+    columns = np.flatnonzero(wrong.any(axis=0))
+    if columns.size != 1:  # another step may well take such values in one of them
+        return None
+    row = int(np.argmax(wrong[:, columns[0]]))
+    return f"Column {names[columns[0]]!r} has {_shown(values[row, columns[0]])} in row {row}, {expected}"
 
 
 def _find_unseen(X: Any, traced: Trace, refused: str) -> str | None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def trace_plain_values(step: Any, columns: Columns) -> Columns:  # noqa: ARG001 - the signature of all tracers
-    """``PlainValues``: the same values as plain objects."""
+    """``PlainValues``, ``PlainNumbers``: the same values as plain objects or floats."""
     return columns
 
 

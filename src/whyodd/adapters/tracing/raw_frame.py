@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from whyodd.adapters.tracing.encoders import python_value
 from whyodd.frames import as_frame
+from whyodd.inputs import require_rows, unmasked
 from whyodd.words import is_missing
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def match_columns(X: Any, fitted_names: Sequence[str] | None, *, unread: Collect
     """
     frame = as_frame(X)
     if fitted_names is None:
-        return X if frame is None else _frame_values(frame, missing=np.nan)
+        # Steps would take what is under a mask.
+        return unmasked(X) if frame is None else _frame_values(frame, missing=np.nan)
     names = [str(name) for name in fitted_names]
     if frame is None:
         return _named(X, names)
@@ -69,6 +72,8 @@ def raw_values(X: Any) -> tuple[tuple[str, ...], Any]:
         return tuple(map(str, frame.columns)), _frame_values(frame, missing=None)
     if sparse.issparse(X):
         return _numbered(X.shape[1]), X
+    require_rows(X)
+    X = unmasked(X)
     values = X if isinstance(X, np.ndarray) else _object_array(X)
     if values.ndim == 1:
         return ("text",), values.astype(object)[:, np.newaxis]
@@ -100,8 +105,14 @@ def _frame_values(frame: nw.DataFrame[Any], *, missing: Any) -> NDArray[Any]:
         return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy(), dtype=np.float64)
     values = np.empty(frame.shape, dtype=object)
     for place, name in enumerate(frame.columns):
-        values[:, place] = [missing if is_missing(value) else value for value in frame[name].to_list()]
+        values[:, place] = [_shown(value, missing) for value in frame[name].to_list()]
     return values
+
+
+def _shown(value: Any, missing: Any) -> Any:
+    if is_missing(value):
+        return missing
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _object_array(X: Any) -> NDArray[Any]:
@@ -118,7 +129,7 @@ def _plain(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
     flat = np.empty(values.size, dtype=object)
-    flat[:] = [python_value(value) for value in values.flat]
+    flat[:] = [_shown(python_value(value), None) for value in values.flat]
     plain = flat.reshape(values.shape)
     numeric = all(value is None or _is_number(value) for value in plain.flat)
     return plain.astype(np.float64) if numeric else plain

@@ -93,6 +93,7 @@ TRACERS: dict[str, Tracer] = {
     "sklearn.preprocessing._target_encoder.TargetEncoder": trace_target_encoder,
     "sklearn.random_projection.BaseRandomProjection": trace_random_projection,
     "whyodd.automatic.steps.Constants": trace_constants,
+    "whyodd.automatic.steps.PlainNumbers": trace_plain_values,
     "whyodd.automatic.steps.PlainValues": trace_plain_values,
 }
 

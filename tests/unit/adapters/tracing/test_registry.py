@@ -53,7 +53,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 from reference.traced import column_squares, linear_squares, matrix_of
 from whyodd.adapters.tracing import TRACERS, trace
-from whyodd.automatic.steps import Constants, PlainValues
+from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues
 
 RNG = np.random.default_rng(1)
 NUMBERS = RNG.normal(size=(60, 4)) * [1.0, 5.0, 0.1, 2.0] + [0.0, 10.0, -3.0, 100.0]
@@ -265,6 +265,7 @@ CASES = {
             FeatureUnion([("a", "passthrough"), ("b", Constants())]), X=np.ones((3, 4)), is_invertible=True
         )
     ],
+    "whyodd.automatic.steps.PlainNumbers": [per_column(PlainNumbers())],
     "whyodd.automatic.steps.PlainValues": [
         Case(Pipeline([("a", PlainValues()), ("b", OrdinalEncoder())]), LABELS, TWO, list(TWO), True)
     ],
