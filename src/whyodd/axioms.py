@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.adapters import UnsupportedModelError, neuralize
+from whyodd.adapters.pipelines import split_pipeline
 from whyodd.compute.points import to_dense
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def check_outlierness(model: Any) -> OutliernessCheck:
     Parameters
     ----------
     model : fitted model or DistanceNetwork
-        The outlierness of its network is checked; the own score of a model that is no distance network.
+        The outlierness of its network is checked; the own score of a model that is no distance network. Of a
+        pipeline it is that of the last step, in the space that it sees.
 
     Returns
     -------
@@ -125,6 +127,7 @@ def _rays(d: int) -> Floats:
 
 def _score_of(model: Any) -> tuple[Callable[[Floats], Floats], Floats, float]:
     """A score, high for odd points, and where and how wide the data are."""
+    _, model = split_pipeline(model)
     try:
         network = neuralize(model)
     except UnsupportedModelError:

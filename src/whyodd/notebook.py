@@ -63,11 +63,10 @@ def _block(odd: OddRow) -> str:
     """Lines of the table for one row, ruled off from the row before."""
     whole = max(odd.measured_share, _TINY)
     shown = [reason for reason in odd.reasons if reason.share > 0 or reason.never_varied]
-    first, *others = [
-        *(_reason_cells(reason, reason.share / whole) for reason in shown),
-        _plain_cells(OTHERS, odd.other_share / whole),
-        _plain_cells(UNEXPLAINED, odd.unexplained_share / whole),
-    ]
+    cells = [_reason_cells(reason, reason.share / whole) for reason in shown]
+    cells += [_plain_cells(OTHERS, odd.other_share / whole)]
+    cells += [_plain_cells(UNEXPLAINED, odd.unexplained_share / whole)]
+    first, *others = cells
     span = f"rowspan='{1 + len(others)}' style='{_RIGHT}'"
     head = f"<td {span}>{odd.row}</td><td {span}>{number(odd.outlierness)}</td>"
     lines = "".join(map(_line, [head + first, *others]))

@@ -7,6 +7,8 @@ from pyod.models.iforest import IForest
 from sklearn.cluster import KMeans
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
@@ -89,6 +91,11 @@ def test_less_than_the_distance():
 def test_what_does_not_say_how_many_columns():
     with pytest.raises(whyodd.UnsupportedModelError, match="n_features_in_"):
         whyodd.check_outlierness(HBOS().fit(X))
+
+
+def test_of_a_pipeline_it_is_the_last_step():
+    model = make_pipeline(StandardScaler(), KernelDensity(bandwidth=0.5)).fit(X)
+    assert whyodd.check_outlierness(model).slopes[0] == pytest.approx(2.0, rel=1e-2)
 
 
 def test_what_has_no_score():

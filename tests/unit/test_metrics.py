@@ -130,7 +130,7 @@ def test_the_same_metric_for_each_center_is_one_for_all(factor):
 @pytest.mark.parametrize("made_of", PLAIN, ids=str)
 def test_a_variable_that_does_not_count_has_no_relevance(made_of):
     metric = LinearMetric([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]])
-    got = DistanceNetwork(CENTERS, metric=metric, **made_of).decompose(X + [0.0, 1e3, 0.0])
+    got = DistanceNetwork(CENTERS, metric=metric, **made_of).decompose(X + np.array([0.0, 1e3, 0.0]))
     np.testing.assert_array_equal(got.relevance[:, 1], 0.0)
     np.testing.assert_allclose(got.relevance.sum(axis=1) + got.unexplained, got.outlierness, rtol=1e-12)
 

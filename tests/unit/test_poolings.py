@@ -81,9 +81,7 @@ def test_assignment_is_a_distribution_over_ranks(pooling):
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", None, np.nan])
 @pytest.mark.parametrize("make", [Nearest.mean, Nearest.kth, Nearest.median, MeanVector])
 def test_an_impossible_number_of_neighbours_is_a_clear_error(make, k):
-    with pytest.raises(
-        ValueError, match=r"k=.*expected a number of neighbours, a whole number of at least 1"
-    ):
+    with pytest.raises(ValueError, match=r"k=.*expected a number of neighbours, a whole number"):
         make(k)
 
 

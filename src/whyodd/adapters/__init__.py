@@ -89,11 +89,17 @@ def neuralize(model: object) -> DistanceNetwork:
 def _unsupported(model: object) -> str:
     if isinstance(model, type):
         return f"Expected a fitted model, got the class {model.__name__}. Pass {model.__name__}(...).fit(X)."
+    if not hasattr(model, "fit"):
+        return f"Expected a fitted model, got {type(model).__name__}. Pass the model first, then the rows."
+    if hasattr(model, "steps"):
+        return (
+            "A pipeline is no distance network; its last step may be one. "
+            "Pass neuralize(pipeline[-1]), or the whole pipeline to whyodd.explain."
+        )
     own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
     foreign = ", ".join(public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
     supported = f"{own}, {foreign}, whyodd.DistanceNetwork"
     return (
         f"{public_path(class_path(type(model)))} cannot be written as a distance network. "
-        f"Supported: {supported}. Fit one of these; of a pipeline pass the last step, "
-        "and X as the steps before it transform it."
+        f"Supported: {supported}. Fit one of these."
     )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyodd.adapters import neuralize
-from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.linear import LinearScore, linear_score
+from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.tracing import first_step, match_columns, raw_values, trace, transform
 from whyodd.explainers.columns import read_columns
 from whyodd.explainers.groups import sum_columns
@@ -18,21 +18,16 @@ from whyodd.network import DistanceNetwork
 from whyodd.variables import Variables, never_varied
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import narwhals.stable.v1 as nw
     import numpy as np
     from numpy.typing import NDArray
 
+    from whyodd.adapters.pipelines import Steps
     from whyodd.adapters.tracing import Trace
     from whyodd.compute.points import Points
     from whyodd.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
-    Steps = Sequence[tuple[str, Any]]
-
-_PIPELINES = {"sklearn.pipeline.Pipeline": True}
-_SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ def read(model: Any, X: Any) -> Reading:
     """Read a model, or a pipeline that ends in one, and the rows to explain."""
     frame = as_frame(X)
     kind = None if frame is None else frame.implementation
-    steps, last = _split(model)
+    steps, last = split_pipeline(model)
     network = linear_score(last) or neuralize(last)
     if steps:
         return _read_pipeline(steps, network, X, kind)
@@ -84,32 +79,6 @@ def read(model: Any, X: Any) -> Reading:
     knows_training = isinstance(network, DistanceNetwork) and network is not last
     variables = Variables(names, constants=never_varied(network) if knows_training else {})
     return Reading(network, given.values, given.values, variables, kind)
-
-
-def _split(model: Any) -> tuple[Steps, Any]:
-    """Steps before the model and the model itself; a pipeline may end in another one."""
-    steps: list[tuple[str, Any]] = []
-    prefix, model = "", _best(model)
-    while find_entry(_PIPELINES, model):
-        steps += [(prefix + name, step) for name, step in model.steps[:-1]]
-        last, model = model.steps[-1][0], _best(model.steps[-1][1])
-        prefix += f"{last}__"
-        if model is None or isinstance(model, str):
-            raise UnsupportedModelError(
-                f"The pipeline ends in {model!r}, expected an outlier detector as its last step."
-            )
-    return steps, model
-
-
-def _best(model: Any) -> Any:
-    """The model itself, or the one that a search over parameters has found."""
-    if not find_entry(_SEARCHES, model):
-        return model
-    if not hasattr(model, "best_estimator_"):
-        raise UnsupportedModelError(
-            f"This {type(model).__name__} has no best_estimator_, expected one fitted with refit=True."
-        )
-    return model.best_estimator_
 
 
 def _read_pipeline(

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from whyodd.compute.points import canonical
+from whyodd.compute.points import canonical, is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from whyodd.compute.points import Points
     from whyodd.network import DistanceNetwork
 
+# Squared distances of larger numbers overflow, and of all smaller than its inverse underflow.
+_LARGEST = 1e150
 _DTYPES = [np.float64, np.float32]
 
 
@@ -75,6 +77,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         # An interrupted fit must not leave a model that looks fitted.
         previous = self.__dict__.pop("network_", None)
         values = self._validated(X, ensure_min_samples=2)
+        _check_scale(values)
         weights = _checked_weights(sample_weight, values.shape[0])
         network, threshold = self._fit(values, weights, previous)
         if self.contamination is not None:
@@ -131,6 +134,16 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def _check_scale(values: Points) -> None:
+    entries = values.data if is_sparse(values) else values
+    largest = max(abs(float(entries.max())), abs(float(entries.min()))) if entries.size else 0.0
+    if largest > _LARGEST or 0.0 < largest < 1.0 / _LARGEST:
+        raise ValueError(
+            f"The largest value of X is {largest:.3g}: no float can hold squares of such numbers. "
+            "Scale the columns first, e.g. with StandardScaler."
+        )
 
 
 def _checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:

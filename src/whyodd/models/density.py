@@ -19,6 +19,17 @@ class DensityDetector(DistanceDetector):
     cannot be normalised.
     """
 
+    def score(self, X: Any, y: None = None) -> float:  # noqa: ARG002
+        """Mean log-density of the rows: what a search over parameters maximises.
+
+        Parameters
+        ----------
+        X : array, data frame or CSR matrix of shape (n, d)
+        y : None
+            Ignored, for scikit-learn's sake.
+        """
+        return float(self.log_density(X).mean())
+
     def log_density(self, X: Any) -> NDArray[np.float64]:
         """Log-density log p(x) (n,), normalised over the whole space."""
         values = self._checked(X)

@@ -96,7 +96,10 @@ def test_other_models_get_the_list_of_what_is_supported(tumours):
 
 def test_pipeline_is_told_to_pass_its_last_step(tumours):
     pipeline = make_pipeline(StandardScaler(), OneClassSVM()).fit(tumours[:20])
-    with pytest.raises(whyodd.UnsupportedModelError, match="of a pipeline pass the last step"):
+    with pytest.raises(
+        whyodd.UnsupportedModelError,
+        match=r"neuralize\(pipeline\[-1\]\), or the whole pipeline to whyodd.explain",
+    ):
         whyodd.neuralize(pipeline)
 
 
@@ -105,6 +108,11 @@ def test_class_instead_of_a_fitted_model():
         whyodd.UnsupportedModelError, match=r"got the class OneClassSVM. Pass OneClassSVM\(...\).fit"
     ):
         whyodd.neuralize(OneClassSVM)
+
+
+def test_no_model_at_all():
+    with pytest.raises(whyodd.UnsupportedModelError, match="Expected a fitted model, got NoneType"):
+        whyodd.explain(None, [[1.0]])
 
 
 def test_unsupported_is_a_type_error():

@@ -15,6 +15,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.kernels import Student
+from whyodd.poolings import Nearest
 
 COLUMNS = ["time", "amount", "age", "rate", "size"]
 TO_FRAME = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
@@ -206,7 +207,7 @@ class TestVarianceWarning:
     @pytest.mark.parametrize("size", [1e300, 1e-300])
     def test_numbers_whose_squares_leave_the_range(self, size):
         X = np.random.default_rng(1).normal(size=(40, 2)) * size
-        whyodd.explain(whyodd.KNearestNeighbors().fit(X), X[:2])
+        whyodd.explain(whyodd.DistanceNetwork(X, pooling=Nearest.mean(5)), X[:2])
         X[:, 1] *= 1e-4
         for centers in (X, sparse.csr_array(X)):
             with pytest.warns(UserWarning, match=r"'x0' is [1-9].*e\+0[78] times that of 'x1'"):

@@ -1,7 +1,6 @@
 """Pipelines explained in raw columns: whole tables, gaps, categories, and all that can be wrong with X."""
 
 import json
-
 import re
 
 import numpy as np

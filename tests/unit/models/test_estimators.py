@@ -429,3 +429,10 @@ def test_nearest_normals_are_training_rows(model, X, new):
     model = clone(model).fit(X)
     for neighbor in whyodd.explain(model, new[:3])[0].neighbors(2)[0]:
         assert neighbor.row in model.network_.rows
+
+
+@over_models
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_numbers_whose_squares_no_float_holds_are_told(model, size):
+    with pytest.raises(ValueError, match="squares of such numbers"):
+        clone(model).fit(np.random.default_rng(0).normal(size=(20, 3)) * size)

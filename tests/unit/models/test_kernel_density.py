@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 from sklearn import neighbors
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 
 import whyodd
 from whyodd import KernelDensity
@@ -149,3 +150,10 @@ def test_explanation_of_a_far_row(X):
     e = whyodd.explain(KernelDensity().fit(X), [[0.0, 8.0, 0.0]])
     assert e.reasons(0)[0].feature == "x1"
     assert e.relevance[0, 1] > 0.9 * e.relevance[0].sum()
+
+
+def test_a_search_over_parameters_maximises_the_density():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    search = GridSearchCV(KernelDensity(), {"sigma": [0.01, 0.4, 10.0]}).fit(X)
+    assert search.best_params_ == {"sigma": 0.4}
+    assert search.best_estimator_.score(X) == pytest.approx(search.best_estimator_.log_density(X).mean())

@@ -1,0 +1,42 @@
+"""A pipeline, or a search over parameters, taken apart: the steps, and the model at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.errors import UnsupportedModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Steps = Sequence[tuple[str, Any]]
+
+_PIPELINES = {"sklearn.pipeline.Pipeline": True}
+_SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
+
+
+def split_pipeline(model: Any) -> tuple[Steps, Any]:
+    """Steps before the model, none if it is no pipeline, and the model itself; pipelines may be nested."""
+    steps: list[tuple[str, Any]] = []
+    prefix, model = "", _best(model)
+    while find_entry(_PIPELINES, model):
+        steps += [(prefix + name, step) for name, step in model.steps[:-1]]
+        last, model = model.steps[-1][0], _best(model.steps[-1][1])
+        prefix += f"{last}__"
+        if model is None or isinstance(model, str):
+            raise UnsupportedModelError(
+                f"The pipeline ends in {model!r}, expected an outlier detector as its last step."
+            )
+    return steps, model
+
+
+def _best(model: Any) -> Any:
+    """The model itself, or the one that a search over parameters has found."""
+    if not find_entry(_SEARCHES, model):
+        return model
+    if not hasattr(model, "best_estimator_"):
+        raise UnsupportedModelError(
+            f"This {type(model).__name__} has no best_estimator_, expected one fitted with refit=True."
+        )
+    return model.best_estimator_
