@@ -151,7 +151,7 @@ WRONG_TABLES = {
     "no-columns": (np.empty((3, 0)), ["at least one", "column"]),
     "one-dimensional": ([1.0, 2.0, 3.0], ["rows, columns|2-D|two-dim", "1"]),
     "three-dimensional": (np.ones((2, 3, 3)), ["rows, columns|2-D|two-dim", "3"]),
-    "a-number": (1.0, ["rows, columns|2-D|two-dim", "0"]),
+    "a-number": (1.0, ["rows, columns|2-D|two-dim", "float"]),
     "ragged": ([[1.0, 2.0, 3.0], [1.0]], ["equal length|same length"]),
     "sparse-nan": (csr_array([[0.0, 1.0, np.nan]]), ["nan", "row 0", "column 2"]),
     "sparse-infinite": (csr_array([[0.0, 0.0, 0.0], [0.0, np.inf, 0.0]]), ["infinity", "row 1", "column 1"]),

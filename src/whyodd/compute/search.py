@@ -29,7 +29,7 @@ _LEAST_SQUARE, _LARGEST_SQUARE = 1e-280, 1e300
 # Coordinates up to this have squares whose sums do not overflow.
 _REACH = 1e150
 # Distances to measure at a time.
-_MEASURED_AT_ONCE = 1 << 20
+_MEASURED_AT_ONCE = 1 << 17
 
 
 class Placed(NamedTuple):
@@ -77,21 +77,21 @@ class ExactSearch:
         They are measured from differences where the search rounds visibly; where that leaves in doubt which
         points are the nearest, more of them are measured.
         """
-        placed = self._place(x)
-        found, neighbors = self._index.kneighbors(placed.z, k)
-        in_doubt = self._is_blurred(placed, found)
-        d = found * self._scale
-        touched = np.flatnonzero(in_doubt[:, 0])
-        if touched.size:
-            d[touched], neighbors[touched] = _sorted(
-                self._measured(x[touched], d[touched], neighbors[touched], in_doubt[touched]),
-                neighbors[touched],
-            )
-        # Only a farthest neighbour in doubt can be the wrong one; none is nearer than 0.
-        rest = np.flatnonzero(in_doubt[:, -1] & (d[:, -1] > 0.0))
-        if rest.size and k < self.points.shape[0]:
-            d[rest], neighbors[rest] = self._among_more(x[rest], placed.at(rest), k, 2 * k)
-        return d, neighbors
+        # Squares may overflow: such distances are measured.
+        with np.errstate(over="ignore", invalid="ignore"):
+            placed = self._place(x)
+            found, neighbors = self._index.kneighbors(placed.z, k)
+            in_doubt = self._is_blurred(placed, found)
+            d = found * self._scale
+            touched = np.flatnonzero(in_doubt[:, 0])
+            if touched.size:
+                measured = self._measured(x[touched], d[touched], neighbors[touched], in_doubt[touched])
+                d[touched], neighbors[touched] = _sorted(measured, neighbors[touched])
+            # Only a farthest neighbour in doubt can be the wrong one; none is nearer than 0.
+            rest = np.flatnonzero(in_doubt[:, -1] & (d[:, -1] > 0.0))
+            if rest.size and k < self.points.shape[0]:
+                d[rest], neighbors[rest] = self._among_more(x[rest], placed.at(rest), k, 2 * k)
+            return d, neighbors
 
     def leg(self, x: Points, which: Indices) -> tuple[Wide, Wide]:
         """Differences x - u to one point per row (n, d), and what the metric makes of them (n, k)."""
@@ -100,13 +100,11 @@ class ExactSearch:
 
     def difference(self, x: Points, which: Indices) -> Wide:
         """Differences x - u (n, d) to one point per row."""
-        with np.errstate(over="ignore"):
-            return np.asarray(to_dense(x - self.points[which]), dtype=np.float64)
+        return np.asarray(to_dense(x - self.points[which]), dtype=np.float64)
 
     def mapped(self, difference: Wide) -> Wide:
         """ζ = A δ of differences δ (n, d)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return difference if self.matrix is None else difference @ self.matrix.T
+        return difference if self.matrix is None else difference @ self.matrix.T
 
     @property
     def by_products(self) -> bool:
@@ -193,13 +191,11 @@ class ExactSearch:
     def _coordinates(self, points: Points) -> Points:
         """Points after the metric; around the origin where products or a map would cancel far from it."""
         largest = np.finfo(np.float64).max
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self.matrix is not None:
-                z = MappedRows(points, self.matrix, self._origin)[:]
-                return np.nan_to_num(z, nan=largest)
-            if is_sparse(points) or not self.by_products:
-                return points
-            return np.clip(points - self._origin, -largest, largest)
+        if self.matrix is not None:
+            return np.nan_to_num(MappedRows(points, self.matrix, self._origin)[:], nan=largest)
+        if is_sparse(points) or not self.by_products:
+            return points
+        return np.clip(points - self._origin, -largest, largest)
 
     @cached_property
     def _origin(self) -> Wide:
@@ -231,7 +227,7 @@ def lengths(rows: Points) -> Wide:
         if odd.size:
             largest = largest_coordinates(rows[odd])
             out[odd] = largest * np.sqrt(squared_norms(_times(rows[odd], _inverse(largest))))
-    return np.asarray(np.nan_to_num(out, nan=np.inf, posinf=np.inf))
+    return np.asarray(np.abs(np.nan_to_num(out, nan=np.inf, posinf=np.inf)))
 
 
 def is_ordinary(squares: Wide) -> NDArray[np.bool_]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.metaestimators import available_if
+
 from whyodd.models.base import DistanceDetector
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def _may_have_a_density(model: Any) -> bool:
+    """Whether there is no sign yet that the kernel cannot be normalised."""
+    return not hasattr(model, "network_") or math.isfinite(model.network_.offset)
 
 
 class DensityDetector(DistanceDetector):
@@ -19,6 +26,7 @@ class DensityDetector(DistanceDetector):
     cannot be normalised.
     """
 
+    @available_if(_may_have_a_density)  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: None = None) -> float:  # noqa: ARG002
         """Mean log-density of the rows: what a search over parameters maximises.
 

