@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from whyodd.compute import diagonal
 from whyodd.compute.centers import TOLERANCE, power_of_two, rounding
 from whyodd.compute.mapped_rows import MappedRows
-from whyodd.compute.points import is_sparse, largest_coordinates, squared_norms, to_dense
+from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Up to this many dimensions a k-d tree searches, beyond it matrix products: scikit-learn's own choice.
 _TREE_DIMENSIONS = 15
+# Up to this many points all distances are measured: a search would cost more than it saves.
+_FEW_POINTS = 16
 # Squared lengths in this range neither over- nor underflowed on the way.
 _LEAST_SQUARE, _LARGEST_SQUARE = 1e-280, 1e300
 # Coordinates up to this have squares whose sums do not overflow.
@@ -77,6 +80,9 @@ class ExactSearch:
         They are measured from differences where the search rounds visibly; where that leaves in doubt which
         points are the nearest, more of them are measured.
         """
+        few = self._among_few(x, k)
+        if few is not None:
+            return few
         # Squares may overflow: such distances are measured.
         with np.errstate(over="ignore", invalid="ignore"):
             placed = self._place(x)
@@ -92,6 +98,18 @@ class ExactSearch:
             if rest.size and k < self.points.shape[0]:
                 d[rest], neighbors[rest] = self._among_more(x[rest], placed.at(rest), k, 2 * k)
             return d, neighbors
+
+    def _among_few(self, x: Points, k: int) -> tuple[Wide, Indices] | None:
+        """All distances from differences, where points are few; None where a square over- or underflows."""
+        if self.matrix is not None or is_sparse(self.points) or len(self.points) > _FEW_POINTS:
+            return None
+        squares = np.empty((len(x), len(self.points)))
+        rows, points, ones = map(as_compiled, (x, self.points, np.ones_like(self.points)))
+        diagonal.squared_distances(rows, points, ones, squares)
+        if not is_ordinary(squares).all():
+            return None
+        neighbors = squares.argmin(axis=1)[:, None] if k == 1 else squares.argsort(axis=1)[:, :k]
+        return np.sqrt(np.take_along_axis(squares, neighbors, axis=1)), neighbors
 
     def leg(self, x: Points, which: Indices) -> tuple[Wide, Wide]:
         """Differences x - u to one point per row (n, d), and what the metric makes of them (n, k)."""

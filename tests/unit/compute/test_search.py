@@ -179,3 +179,14 @@ def test_lengths_of_any_size(layout):
     np.testing.assert_allclose(lengths(layout(rows)), [5.0, 5e200, 5e-200, 0.0, 0.0], rtol=1e-15, atol=1e-320)
     assert lengths(np.array([[1.7e308, 1.7e308]])) == np.inf
     assert lengths(np.array([[np.inf, 1.0]])) == np.inf
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+@pytest.mark.parametrize("size", [1.0, 1e-170, 1e170])
+def test_few_points_are_all_measured(k, size):
+    X, points = cloud(m=10, d=3)
+    X[0] = points[4]
+    d, neighbors = ExactSearch(points * size, None).nearest(X * size, k)
+    expected, index = plain_nearest(X * size, points * size, k)
+    np.testing.assert_array_equal(neighbors, index)
+    np.testing.assert_allclose(d, expected, rtol=1e-12, atol=1e-300)
