@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     Passes = SoftMin | Neighbors | Components | Mapped
 
 
-# Up to this many centers, differences to each are taken through the metric: exact, and as fast.
-_FEW_CENTERS = 256
+# Up to this many centers, or coordinates of them, differences to each are taken through a metric: exact, and
+# as fast as a mixture scores. Rows are mapped first if there are more.
+_FEW_CENTERS, _FEW_COORDINATES = 32, 8192
 # What a hard pooling pools: d itself, as the energy of this kernel is.
 _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 
@@ -296,12 +297,16 @@ class DistanceNetwork:
             return Neighbors(self.centers, self.pooling, matrix)
         if self.metric is None:
             return self._soft(self.centers)
-        if matrix is not None and self.n_centers > _FEW_CENTERS:
+        if matrix is not None and not self._has_few_centers:
             return Mapped.of(self.centers, matrix, self._soft)
         factors = factors_of(self.metric, self.n_centers)
         return Components(
             np.asarray(to_dense(self.centers), dtype=np.float64), self.log_weights, self.kernel, factors
         )
+
+    @property
+    def _has_few_centers(self) -> bool:
+        return self.n_centers <= _FEW_CENTERS or self.n_centers * self.n_features <= _FEW_COORDINATES
 
     def _soft(self, points: Points) -> SoftMin:
         return SoftMin(points, self.log_weights, self.kernel)

@@ -33,12 +33,19 @@ def count_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(cores + 1 + int(n_jobs), 1)
 
 
-def block_rows(n: int, threads: int, bytes_per_row: int, elements_per_row: int, memory_mb: float) -> int:
+def block_rows(
+    n: int,
+    threads: int,
+    bytes_per_row: int,
+    elements_per_row: int,
+    memory_mb: float,
+    most: int = MAX_BLOCK_ROWS,
+) -> int:
     """Rows per block, so that all threads are busy and all blocks together stay within the memory given."""
     by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), 16)
-    by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), MAX_BLOCK_ROWS))
+    by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), most))
     by_threads = -(-n // threads)
-    return max(min(by_cache, by_memory, by_threads, MAX_BLOCK_ROWS), 1)
+    return max(min(by_cache, by_memory, by_threads, most), 1)
 
 
 class Blocks:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
+# A block costs as many calls of NumPy as there are steps and centers: rows to share them among.
+_BLOCK_ROWS = 4096
 # Below this, rounding of -log g would show in the leading digits of o.
 _NEAR_ZERO = 1e-3
 
@@ -161,7 +163,8 @@ class Components:
         n, m = X.shape[0], len(self.points)
         threads = blocks.count_threads(work.n_jobs)
         threads = threads if n * m * X.shape[1] > blocks.WORTH_A_THREAD else 1
-        size = blocks.block_rows(n, threads, 8 * floats_per_row, floats_per_row, work.memory_mb)
+        per_row = 8 * floats_per_row
+        size = blocks.block_rows(n, threads, per_row, floats_per_row, work.memory_mb, _BLOCK_ROWS)
 
         def through_blocks(shared: blocks.Blocks) -> None:
             # Distances beyond the largest float come out infinite, and so does the outlierness.

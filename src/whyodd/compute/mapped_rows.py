@@ -92,7 +92,7 @@ class Mapped:
     @classmethod
     def of(cls, points: Points, matrix: Wide, make_plain: Callable[[Wide], SoftMin]) -> Mapped:
         """``make_plain`` is given the centers (m, k) after the map."""
-        origin = np.asarray(points.mean(axis=0), dtype=np.float64).ravel()
+        origin = mean_of(points)
         return cls(make_plain(MappedRows(points, matrix, origin)[:]), matrix, origin)
 
     def assign(
@@ -115,6 +115,12 @@ class Mapped:
 
     def _mapped(self, X: Points) -> MappedRows:
         return MappedRows(X, self.matrix, self.origin)
+
+
+def mean_of(points: Points) -> Wide:
+    """Mean (d,) of points, dense or CSR; of large ones the sum would overflow."""
+    m = points.shape[0]
+    return np.asarray(np.full(m, 1.0 / m) @ points, dtype=np.float64)
 
 
 def diagonal_of(matrix: Wide) -> Wide | None:

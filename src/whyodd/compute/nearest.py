@@ -18,7 +18,7 @@ from whyodd.compute.search import ExactSearch, is_ordinary, lengths
 from whyodd.poolings import MeanVector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # The search has a cost per call, and shares out many rows better than few among its own threads.
 _TREE_ROWS, _PRODUCT_ROWS = 2048, 16384
+# Coordinates of rows that stay in cache with what is made of them.
+_CACHED_ELEMENTS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,16 @@ class Neighbors:
             d = self._pool(d, neighbors, virtual, scores, where)
             scores.unexplained[where] = self.pooling.unexplained(d, neighbors)
             explained = self.pooling.explained(d, neighbors)
-            for rank in np.flatnonzero(explained.any(axis=0)):
-                leg = self._index.leg(x, neighbors[:, rank]) if virtual is None else virtual
-                parts, outside = _spread(explained[:, rank], *leg, way)
-                relevance[where] += parts
-                scores.unexplained[where] += outside
+            ranks = np.flatnonzero(explained.any(axis=0))
+            for part in _few_rows(*x.shape):
+                for rank in ranks:
+                    if virtual is None:
+                        leg = self._index.leg(x[part], neighbors[part, rank])
+                    else:
+                        leg = virtual[0][part], virtual[1][part]
+                    shared, outside = _spread(explained[part, rank], *leg, way)
+                    relevance[where][part] += shared
+                    scores.unexplained[where][part] += outside
 
         self._sweep(X, work, explain, floats_per_row=4 * width)
         return relevance, scores
@@ -154,6 +161,7 @@ class Neighbors:
         self, X: Points, work: Work, step: Callable[[slice, Points], None], *, floats_per_row: int
     ) -> None:
         (n, d), m = X.shape, self.points.shape[0]
+        self._index.prepare()  # once, not by every thread
         by_products = self._index.by_products
         allowed = blocks.count_threads(work.n_jobs)
         allowed = allowed if n * m > blocks.WORTH_A_THREAD else 1
@@ -172,6 +180,12 @@ class Neighbors:
         # Search by matrix products brings its own threads.
         with blocks.openmp_threads(allowed) if by_products else nullcontext():
             blocks.run(blocks.Blocks(n, size, work.progress), threads, through_blocks)
+
+
+def _few_rows(n: int, d: int) -> Iterator[slice]:
+    """Rows in parts that stay in cache while legs to all their neighbours are spread."""
+    step = max(1, _CACHED_ELEMENTS // d)
+    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def _spread(explained: Wide, difference: Wide, zeta: Wide, way: WayBack) -> tuple[Wide, Wide]:

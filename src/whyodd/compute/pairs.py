@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import types
+from numba import njit, types
 from numba.extending import overload
 
 from whyodd.compute.vector_math import ORDERED, VECTOR
@@ -34,6 +34,14 @@ def add_squares(
     """Add w ((x_ik - u_jk) / scale)² to ``out[k]`` for every variable k."""
     implementation = _sparse_squares if isinstance(U, tuple) else _dense_squares
     implementation(X, i, U, j, per_scale, weight, out)
+
+
+@njit(cache=True, nogil=True)
+def fill_squares(X: Any, U: Any, per_scale: float, out: NDArray[np.float64]) -> None:
+    """Fill ``out`` (n, m) with the squared distances of all points to all centers."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = squared_distance(X, i, U, j, per_scale)
 
 
 @overload(squared_distance, jit_options=_SUMS)

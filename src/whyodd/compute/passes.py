@@ -70,8 +70,8 @@ class Scores:
 
     @classmethod
     def empty(cls, n: int) -> Scores:
-        """Room for ``n`` rows."""
-        return cls(np.empty(n), np.empty(n), np.empty(n))
+        """Room for ``n`` rows; nothing is unexplained where nobody explains."""
+        return cls(np.empty(n), np.empty(n), np.zeros(n))
 
     def at(self, rows: slice) -> Pooled:
         """Views of some rows, to be filled by compiled code."""

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from whyodd.compute import diagonal
 from whyodd.compute.centers import TOLERANCE, power_of_two, rounding
-from whyodd.compute.mapped_rows import MappedRows
+from whyodd.compute.mapped_rows import MappedRows, mean_of
+from whyodd.compute.pairs import fill_squares
 from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ class ExactSearch:
         They are measured from differences where the search rounds visibly; where that leaves in doubt which
         points are the nearest, more of them are measured.
         """
-        few = self._among_few(x, k)
-        if few is not None:
-            return few
+        if self.matrix is None and self.points.shape[0] <= _FEW_POINTS:
+            return self._among_all(x, k)
         # Squares may overflow: such distances are measured.
         with np.errstate(over="ignore", invalid="ignore"):
             placed = self._place(x)
@@ -96,20 +95,15 @@ class ExactSearch:
             # Only a farthest neighbour in doubt can be the wrong one; none is nearer than 0.
             rest = np.flatnonzero(in_doubt[:, -1] & (d[:, -1] > 0.0))
             if rest.size and k < self.points.shape[0]:
-                d[rest], neighbors[rest] = self._among_more(x[rest], placed.at(rest), k, 2 * k)
+                parts = min(-(-2 * k * rest.size // _MEASURED_AT_ONCE), rest.size)
+                for some in np.array_split(rest, parts):
+                    d[some], neighbors[some] = self._among_more(x[some], placed.at(some), k)
             return d, neighbors
 
-    def _among_few(self, x: Points, k: int) -> tuple[Wide, Indices] | None:
-        """All distances from differences, where points are few; None where a square over- or underflows."""
-        if self.matrix is not None or is_sparse(self.points) or len(self.points) > _FEW_POINTS:
-            return None
-        squares = np.empty((len(x), len(self.points)))
-        rows, points, ones = map(as_compiled, (x, self.points, np.ones_like(self.points)))
-        diagonal.squared_distances(rows, points, ones, squares)
-        if not is_ordinary(squares).all():
-            return None
-        neighbors = squares.argmin(axis=1)[:, None] if k == 1 else squares.argsort(axis=1)[:, :k]
-        return np.sqrt(np.take_along_axis(squares, neighbors, axis=1)), neighbors
+    def prepare(self) -> None:
+        """Build whatever a search needs, so that threads find it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            _ = self._index, self._largest_norm, self._largest_size
 
     def leg(self, x: Points, which: Indices) -> tuple[Wide, Wide]:
         """Differences x - u to one point per row (n, d), and what the metric makes of them (n, k)."""
@@ -130,25 +124,44 @@ class ExactSearch:
         width = self.points.shape[1] if self.matrix is None else len(self.matrix)
         return width > _TREE_DIMENSIONS or (self.matrix is None and is_sparse(self.points))
 
-    def _among_more(self, x: Points, placed: Placed, k: int, wanted: int) -> tuple[Wide, Indices]:
-        """The k nearest among the ``wanted`` that the search finds, or more if that is not certain yet."""
-        wanted = min(wanted, self.points.shape[0])
-        step = max(1, _MEASURED_AT_ONCE // wanted)
-        d, neighbors = np.empty((x.shape[0], k)), np.empty((x.shape[0], k), dtype=np.intp)
-        for start in range(0, x.shape[0], step):
-            part = np.arange(start, min(start + step, x.shape[0]))
-            some = placed.at(part)
-            found, candidates = self._index.kneighbors(some.z, wanted)
-            every = np.ones(found.shape, dtype=bool)
-            exact, ordered = _sorted(self._measured(x[part], found, candidates, every), candidates)
-            d[part], neighbors[part] = exact[:, :k], ordered[:, :k]
-            is_open = self._may_be_beaten(some, exact[:, k - 1], found[:, -1])
-            rest = np.flatnonzero(is_open & (wanted < self.points.shape[0]))
-            if rest.size:
-                d[part[rest]], neighbors[part[rest]] = self._among_more(
-                    x[part[rest]], some.at(rest), k, 2 * wanted
-                )
+    def _among_more(self, x: Points, placed: Placed, k: int) -> tuple[Wide, Indices]:
+        """The k nearest among twice as many that the search finds, or among all if they are not certain."""
+        found, candidates = self._index.kneighbors(placed.z, min(2 * k, self.points.shape[0]))
+        every = np.ones(found.shape, dtype=bool)
+        d, neighbors = _sorted(self._measured(x, found, candidates, every), candidates)
+        d, neighbors = d[:, :k], neighbors[:, :k]
+        is_open = self._may_be_beaten(placed, d[:, -1], found[:, -1])
+        rest = np.flatnonzero(is_open & (found.shape[1] < self.points.shape[0]))
+        if rest.size:
+            d[rest], neighbors[rest] = self._among_all(x[rest], k)
         return d, neighbors
+
+    def _among_all(self, x: Points, k: int) -> tuple[Wide, Indices]:
+        """The k nearest by all distances, each from its difference."""
+        n, m = x.shape[0], self.points.shape[0]
+        d, neighbors = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
+        step = max(1, _MEASURED_AT_ONCE // m)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in (slice(start, start + step) for start in range(0, n, step)):
+                squares = self._all_squares(x[part])
+                nearest = _smallest(squares, k)
+                chosen = np.take_along_axis(squares, nearest, axis=1)
+                lost = ~is_ordinary(chosen)
+                measured = self._measured(x[part], np.sqrt(chosen) * self._scale, nearest, lost)
+                d[part], neighbors[part] = _sorted(measured, nearest)
+        return d, neighbors
+
+    def _all_squares(self, x: Points) -> Wide:
+        """Squared distances (n, m) to all points, in scaled units."""
+        out = np.empty((x.shape[0], self.points.shape[0]))
+        if self.matrix is None:
+            fill_squares(as_compiled(x), as_compiled(self.points), 1.0 / self._scale, out)
+            return out
+        for i in range(len(out)):
+            # A (u - x) is as long as A (x - u).
+            legs = MappedRows(self.points, self.matrix, to_dense(x[i : i + 1])[0])[:]
+            out[i] = squared_norms(legs / self._scale)
+        return out
 
     def _may_be_beaten(self, placed: Placed, kth: Wide, last_found: Wide) -> NDArray[np.bool_]:
         """Whether a point that was not found may be nearer than the k-th, put farther away by rounding."""
@@ -217,7 +230,7 @@ class ExactSearch:
 
     @cached_property
     def _origin(self) -> Wide:
-        return np.asarray(self.points.mean(axis=0), dtype=np.float64).ravel()
+        return mean_of(self.points)
 
     @cached_property
     def _scale(self) -> float:
@@ -263,6 +276,15 @@ def _times(rows: Points, factors: Wide | float) -> Points:
     if is_sparse(rows):
         return sparse.csr_array(sparse.diags_array(each) @ rows)
     return rows * each[:, None]
+
+
+def _smallest(values: Wide, k: int) -> Indices:
+    """Where the k smallest entries of each row are, in no order."""
+    if k == 1:
+        return np.asarray(values.argmin(axis=1)[:, None])
+    if k == values.shape[1]:
+        return np.tile(np.arange(k), (len(values), 1))
+    return np.asarray(values.argpartition(k - 1, axis=1)[:, :k])
 
 
 def _sorted(d: Wide, neighbors: Indices) -> tuple[Wide, Indices]:

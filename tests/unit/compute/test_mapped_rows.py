@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse import random as random_sparse
 
 from reference import pooled
+from whyodd import network as network_module
 from whyodd.compute import mapped_rows
 from whyodd.compute.mapped_rows import Mapped, MappedRows, diagonal_of
 from whyodd.kernels import Exponential, Student
@@ -75,6 +76,13 @@ def test_diagonals_are_recognised(matrix, expected):
 # ---- networks of very many centers ------------------------------------------------------------------------
 
 CENTERS = RNG.normal(size=(280, 5))
+
+
+@pytest.fixture(autouse=True)
+def take_280_centers_for_very_many(monkeypatch):
+    monkeypatch.setattr(network_module, "_FEW_COORDINATES", 1000)
+
+
 ROWS = 2 * RNG.normal(size=(9, 5))
 METRICS = {
     "square": LinearMetric(RNG.normal(size=(5, 5)) + 2 * np.eye(5)),
@@ -123,6 +131,7 @@ def test_before_a_map_the_sum_is_conserved(metric):
 
 
 def test_sparse_rows_and_centers():
+    assert isinstance(DistanceNetwork(csr_array(CENTERS), metric=METRICS["square"])._passes, Mapped)
     rows, centers = ROWS * (ROWS > 0), CENTERS * (CENTERS > 0)
     dense = DistanceNetwork(centers, metric=METRICS["square"]).decompose(rows)
     sparse = DistanceNetwork(csr_array(centers), metric=METRICS["square"]).decompose(csr_array(rows))

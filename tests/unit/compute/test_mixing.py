@@ -44,6 +44,17 @@ def test_shares_that_are_squares_are_not_negative_by_rounding(name):
     assert (shares(zeta, LinearMap(B[name])) >= 0.0).all()
 
 
+def test_rounding_leaves_no_square_negative():
+    """The first variable is the same in the row and in all centers that count: its relevance is next to 0."""
+    centers = np.vstack([RNG.normal(size=(30, 4)), RNG.normal(size=(30, 4)) + 50.0])
+    centers[:30, 0], centers[30:, 0] = 1.0, -1.0
+    rows = RNG.normal(size=(300, 4))
+    rows[:, 0] = 1.0
+    got = DistanceNetwork(centers).decompose(rows, through=LinearMap(B["scaling"]))
+    assert (got.relevance >= 0.0).all()
+    assert (got.relevance[:, 0] < 1e-10).all()
+
+
 # ---- ways back --------------------------------------------------------------------------------------------
 
 A = {

@@ -7,6 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from whyodd.compute import search
+from whyodd.compute.pairs import fill_squares
+from whyodd.compute.points import as_compiled
 from whyodd.compute.search import ExactSearch, lengths
 
 
@@ -96,6 +98,29 @@ def test_duplicates_are_all_found(d):
     assert_exact((d_found, neighbors), plain_nearest(points[:30], points, 12), ties=True)
     assert all(len(set(row)) == 12 for row in neighbors)
     assert_exact(ExactSearch(points, None).nearest(X, 12), plain_nearest(X, points, 12), ties=True)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_array])
+@pytest.mark.parametrize("matrix", [None, np.eye(20) + 0.1])
+def test_next_to_more_duplicates_than_are_looked_at(matrix, layout):
+    """Products cannot tell whether a duplicate beyond those found is nearer: all points are measured once."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(900, 20))
+    points[:800] = points[0]
+    X = points[:1] + 1e-4 * rng.normal(size=(30, 20))
+    points[850] = X[3] + 1e-5
+    found = ExactSearch(layout(points), matrix).nearest(layout(X), 6)
+    assert_exact(found, plain_nearest(X, points, 6, matrix), ties=True)
+    assert found[1][3, 0] == 850
+
+
+@pytest.mark.parametrize("layout", [np.asarray, csr_array])
+def test_all_squared_distances(layout):
+    X, points = cloud(n=7, m=11, d=5)
+    X, points = X * (X > 0), points * (points > 0)
+    out = np.empty((7, 11))
+    fill_squares(as_compiled(layout(X)), as_compiled(layout(points)), 0.5, out)
+    np.testing.assert_allclose(out, np.sum((X[:, None] - points) ** 2, axis=2) / 4, rtol=1e-14)
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e6])
