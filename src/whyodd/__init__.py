@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyodd import explainers, kernels
+    from whyodd import explainers, kernels, patches
     from whyodd.adapters import UnsupportedModelError, neuralize
     from whyodd.automatic import auto
     from whyodd.axioms import check_outlierness
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         calibrate,
     )
     from whyodd.network import DistanceNetwork
+    from whyodd.patches import PatchModel
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "KernelDensity",
     "LocalOutlierFactor",
     "OneClassSVM",
+    "PatchModel",
     "UnsupportedModelError",
     "auto",
     "calibrate",
@@ -56,6 +58,7 @@ __all__ = [
     "explainers",
     "kernels",
     "neuralize",
+    "patches",
 ]
 
 _HOME = {
@@ -68,6 +71,7 @@ _HOME = {
     "KernelDensity": "whyodd.models",
     "LocalOutlierFactor": "whyodd.models",
     "OneClassSVM": "whyodd.models",
+    "PatchModel": "whyodd.patches",
     "SVDD": "whyodd.models",
     "UnsupportedModelError": "whyodd.adapters",
     "auto": "whyodd.automatic",
@@ -77,6 +81,7 @@ _HOME = {
     "explainers": "whyodd",
     "kernels": "whyodd",
     "neuralize": "whyodd.adapters",
+    "patches": "whyodd",
 }
 
 

@@ -78,6 +78,7 @@ class LinearScore:
             unexplained=np.full(len(outlierness), self.offset),
             outlierness=outlierness,
             log_inlierness=-outlierness,
+            discarded=np.zeros(len(outlierness)),
         )
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whyodd.io.atomic import replacing
 from whyodd.words import OTHERS, UNEXPLAINED, OddRow, judgement, number, percent, sentence, value_texts
 
 if TYPE_CHECKING:
@@ -115,15 +115,8 @@ def _lines(rank: int, odd: OddRow) -> Iterator[tuple[str | Text, ...]]:
 
 def write_csv(odd_rows: Sequence[OddRow], path: Path) -> None:
     """Write the ranked rows; the file appears complete or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rank", "row", "outlierness", "unexplained_share", "why"))
-            for rank, odd in enumerate(odd_rows, start=1):
-                writer.writerow((rank, odd.row, odd.outlierness, odd.unexplained_share, sentence(odd)))
-        draft.replace(path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror}. Pass another file with --out.") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("rank", "row", "outlierness", "unexplained_share", "why"))
+        for rank, odd in enumerate(odd_rows, start=1):
+            writer.writerow((rank, odd.row, odd.outlierness, odd.unexplained_share, sentence(odd)))

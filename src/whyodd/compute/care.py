@@ -29,6 +29,8 @@ def usual_depth(pool):
 @njit(**COMPILED)
 def needs_care(smallest, noise, pool):
     """Whether an error ``noise`` of squared distances could be seen in a row with this smallest one."""
+    if noise == 0.0:
+        return False
     radial = pool.radial
     if noise > pool.tolerance * smallest * min(1.0, 2.0 / radial.q):
         return True
@@ -54,7 +56,7 @@ def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined
         for g in range(pool.starts.size - 1):
             x2 = rows.norms[i, g]
             for j in range(pool.starts[g], pool.starts[g + 1]):
-                shifted[j] = max(d2[j] + side * pool.noise * (x2 + pool.norms[j]), 0.0)
+                shifted[j] = max(d2[j] + side * rows.noise * (x2 + pool.norms[j]), 0.0)
         effective_distances(shifted, pool.radial, e)
         log_similarities(e, log_weights, pool.radial, v)
     threshold = row_max(lower) - depth
@@ -64,7 +66,7 @@ def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined
         for j in range(pool.starts[g], pool.starts[g + 1]):
             if upper[j] >= threshold and (
                 upper[j] - lower[j] > pool.tolerance
-                or pool.noise * (x2 + pool.norms[j]) > pool.tolerance * d2[j]
+                or rows.noise * (x2 + pool.norms[j]) > pool.tolerance * d2[j]
             ):
                 refined[count] = j
                 count += 1
@@ -79,4 +81,4 @@ def row_noise(rows, i, pool):
     x2 = 0.0
     for g in range(rows.norms.shape[1]):
         x2 = max(x2, rows.norms[i, g])
-    return pool.noise * (x2 + pool.norm_limit)
+    return rows.noise * (x2 + pool.norm_limit)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.compute.grouping import group_far_apart
-from whyodd.compute.points import as_compiled, is_sparse, localize, squared_norms
+from whyodd.compute.points import are_whole, as_compiled, is_sparse, localize, squared_norms
 from whyodd.compute.soft_min import Pool, Radial
 
 if TYPE_CHECKING:
@@ -125,6 +125,22 @@ class Centers:
         points, log_weights = self.in_given_order(self.points.T).T, self.in_given_order(self.log_weights)
         return prepare(points, log_weights, self.kernel, dtype=np.dtype(np.float64), scale=scale)
 
+    def noise(self, raw: Points, norms: NDArray[np.float64]) -> float:
+        """Rounding error of squared distances of rows over (‖x‖² + ‖u‖²).
+
+        Whole numbers are multiplied and summed without any (pixels of 8 bits also in float32), as long as all
+        sums stay below the numbers whose neighbours are more than 1 apart.
+        """
+        if len(self.groups) == 1 and self._is_whole and are_whole(raw):
+            largest = self.scale * math.sqrt(2.0 * (float(norms.max()) + self.pool.norm_limit))
+            if largest < 2.0 ** (0.5 * np.finfo(self.dtype).nmant):
+                return 0.0
+        return rounding(self.dtype, self.shape[1])
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return are_whole(self.points)
+
     def in_given_order(self, columns: Any) -> Any:
         """Columns (..., m) in the order in which the centers were given."""
         return columns if self.order is None else columns[..., np.argsort(self.order)]
@@ -158,7 +174,6 @@ class Centers:
                 log_height=-math.log(getattr(self.kernel, "a", 1.0)),
             ),
             per_scale=1.0 / self.scale,
-            noise=rounding(self.dtype, self.shape[1]),
             tolerance=TOLERANCE[self.dtype],
             patience=_PATIENCE[self.dtype],
         )
@@ -199,6 +214,8 @@ def prepare(
 ) -> Centers:
     """Prepare centers (m, d) for products in ``dtype``, scaled by a power of two near their spread."""
     origin = _weighted_mean(points, log_weights)
+    if are_whole(points):
+        origin = np.rint(origin)
     if scale is None:
         scale = power_of_two(max(_radius(points, origin), length_scale(kernel)))
     order, parts = _arrange(points, origin, length_scale(kernel), dtype)

@@ -25,7 +25,7 @@ from whyodd.compute.points import (
 )
 from whyodd.compute.pooling import pool_block
 from whyodd.compute.scratch import scratch
-from whyodd.compute.soft_min import Pooled, Rows
+from whyodd.compute.soft_min import Direct, Pooled, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,45 +43,53 @@ if TYPE_CHECKING:
 _PROBED_ROWS = 32
 # Arrays of one number per center that a thread needs beside its block.
 _ROW_BUFFERS = 16
-# In place of relevance, where none is asked for pair by pair.
-_NOTHING = np.empty((0, 0))
 
 
 @dataclass(frozen=True)
 class Work:
-    """How to do the work: threads, memory for blocks, and whom to tell of progress."""
+    """How to do the work: threads, memory for blocks, whom to tell of progress, and what may be left out."""
 
     n_jobs: int | None = None
     memory_mb: float = 256.0
     progress: Callable[[int], None] | None = None
+    # Share of a row's soft assignment that may be discarded where few centers then count.
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         if not (isinstance(self.memory_mb, Real) and self.memory_mb > 0):
             raise ValueError(f"memory_mb={self.memory_mb!r}: expected megabytes for work, above 0.")
+        if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < 1.0):
+            raise ValueError(
+                f"tolerance={self.tolerance!r}: expected a share in [0, 1), 0 for exact results."
+            )
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Per row: outlierness o, log g, and the part of o that belongs to no variable."""
+    """Per row: outlierness o, log g, the part of o that belongs to no variable, the part of p discarded."""
 
     outlierness: NDArray[np.float64]
     log_inlierness: NDArray[np.float64]
     unexplained: NDArray[np.float64]
+    discarded: NDArray[np.float64]
 
     @classmethod
     def empty(cls, n: int) -> Scores:
         """Room for ``n`` rows; nothing is unexplained where nobody explains."""
-        return cls(np.empty(n), np.empty(n), np.zeros(n))
+        return cls(np.empty(n), np.empty(n), np.zeros(n), np.zeros(n))
 
     def at(self, rows: slice) -> Pooled:
         """Views of some rows, to be filled by compiled code."""
-        return Pooled(self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows])
+        return Pooled(
+            self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows], self.discarded[rows]
+        )
 
     def put(self, index: NDArray[np.intp], other: Scores) -> None:
         """Write the scores of ``other`` at the rows ``index``."""
         self.outlierness[index] = other.outlierness
         self.log_inlierness[index] = other.log_inlierness
         self.unexplained[index] = other.unexplained
+        self.discarded[index] = other.discarded
 
 
 @dataclass(frozen=True)
@@ -111,22 +119,28 @@ def decompose(
 
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
-            pool_block(block.products, block.rows, centers.pool, scores.at(block.where), True, _NOTHING)
+            nothing = _nothing_direct(block.products)
+            pool_block(block.products, block.rows, centers.pool, scores.at(block.where), True, nothing)
             relevance[block.where], outside = mixed.contract(block.products, block.raw, block.local)
             scores.unexplained[block.where] += outside
             return True
         pooled = scores.at(block.where)
         size = (block.products.shape[0], d)
-        W, direct, contracted, bound = block.products, np.zeros(size), np.zeros(size), np.zeros(size)
+        W, contracted, bound = block.products, np.zeros(size), np.zeros(size)
+        direct = Direct(np.zeros(size), np.empty(size[0], dtype=bool), float(work.tolerance))
         if not pool_block(W, block.rows, centers.pool, pooled, True, direct):
             return False
+        if direct.is_all.all():
+            relevance[block.where] = direct.relevance
+            return True
+        W[direct.is_all] = 0.0
         for x, group in zip(block.local, centers.groups, strict=True):
             start, stop = group.columns.start, group.columns.stop
-            products = to_dense(W[:, group.columns] @ group.stacked)
+            products = _weighted_sums(W[:, group.columns], group, ~direct.is_all)
             add_contraction(W, start, stop, to_dense(x), products, contracted, bound)
         noise = rounding(centers.dtype, centers.shape[0])
         out = relevance[block.where]
-        finish_block(W, block.rows, centers.pool, pooled, direct, contracted, bound, noise, out)
+        finish_block(W, block.rows, centers.pool, pooled, direct.relevance, contracted, bound, noise, out)
         return True
 
     # Beside the products: raw rows, four arrays in float64, a product of width 2 d, rows local to each group.
@@ -153,7 +167,8 @@ def assign(
 
     def score(block: Block, centers: Centers) -> bool:
         p = block.products
-        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, _NOTHING)
+        nothing = _nothing_direct(p)
+        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
         if done and consume is not None:
             consume(block.where, centers.in_given_order(p))
         return bool(done)
@@ -189,7 +204,8 @@ def _sweep(
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
     # Threads of BLAS keep spinning for a while after a product, in the way of ours.
     with announced_compilation(centers.dtype, centers.is_sparse) as is_new, blocks.single_threaded_blas():
-        if (is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)) and not _probe(X, centers):
+        is_worth_probing = is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)
+        if is_worth_probing and not _probe(X, centers, work.tolerance):
             centers = centers.widened
     far: list[NDArray[np.intp]] = []
 
@@ -207,7 +223,7 @@ def _sweep(
     return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
 
 
-def _probe(X: Points, centers: Centers) -> bool:
+def _probe(X: Points, centers: Centers, tolerance: float) -> bool:
     """Whether rows from all over X can be pooled in the centers' dtype; compiles what is not compiled."""
     if centers.dtype == np.float64:
         index = np.zeros(1, dtype=np.intp)
@@ -216,7 +232,10 @@ def _probe(X: Points, centers: Centers) -> bool:
     pooled = Scores.empty(index.size).at(slice(None))
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
-        return bool(pool_block(products, block.rows, centers.pool, pooled, False, _NOTHING))
+        direct = Direct(
+            np.zeros((index.size, X.shape[1])), np.empty(index.size, dtype=bool), float(tolerance)
+        )
+        return bool(pool_block(products, block.rows, centers.pool, pooled, tolerance > 0.0, direct))
 
 
 def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tuple[int, float]:
@@ -239,7 +258,7 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
         norms[:, g] = squared_norms(x)
         _product_into(x, group, products)
         local.append(x)
-    rows = Rows(as_compiled(raw), norms, centers.own_in_order(own))
+    rows = Rows(as_compiled(raw), norms, centers.own_in_order(own), centers.noise(raw, norms))
     return Block(where, raw, rows, local, products, where.start + np.flatnonzero(far))
 
 
@@ -250,6 +269,20 @@ def _product_into(x: Points, group: Group, products: Floats) -> None:
         np.matmul(x, group.transposed, out=products)
     else:
         products[:, group.columns] = x @ group.transposed
+
+
+def _nothing_direct(products: Floats) -> Direct:
+    """For passes that treat no pair on its own."""
+    return Direct(np.empty((0, 0)), np.empty(products.shape[0], dtype=bool), 0.0)
+
+
+def _weighted_sums(W: Floats, group: Group, wanted: NDArray[np.bool_]) -> Floats:
+    """W [U, U²] of the rows ``wanted``, and 0 for the others."""
+    if wanted.all():
+        return to_dense(W @ group.stacked)
+    sums = np.zeros((W.shape[0], group.stacked.shape[1]), dtype=W.dtype)
+    sums[wanted] = to_dense(W[wanted] @ group.stacked)
+    return sums
 
 
 def _like_centers(raw: Points, centers: Centers) -> Points:

@@ -45,6 +45,14 @@ def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: n
         return np.ascontiguousarray((points - origin) * (1.0 / scale), dtype=dtype)
 
 
+def are_whole(points: Points) -> bool:
+    """Whether all numbers are whole ones, such as pixels and counts."""
+    numbers = points.data if is_sparse(points) else points
+    return numbers.size > 0 and bool(
+        (numbers.ravel()[0] % 1.0 == 0.0) and (np.rint(numbers) == numbers).all()
+    )
+
+
 def squared_norms(points: Points) -> NDArray[np.float64]:
     """Squared norms of rows, accumulated in float64."""
     if is_sparse(points):

@@ -14,6 +14,7 @@ from numba import njit
 
 from whyodd.compute.care import needs_care, refine, row_noise, usual_depth
 from whyodd.compute.pairs import add_squares
+from whyodd.compute.peaked import explain_peaked
 from whyodd.compute.soft_min import COMPILED, explain_row, explained_part, normalise_row, pool_row, row_min
 
 
@@ -62,7 +63,8 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
     """From S = X Uᵀ to the scores of each row and, in place, soft assignments p or weights of an explanation.
 
     ``explaining``: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated exactly are added to ``direct``
-    (n, d) at once and get W = 0, unless it is empty. Otherwise S becomes p, Σ_j p_j = 1.
+    at once and get W = 0, if it has room. Rows that are explained by few centers are told there, and have
+    nothing of use in S. Otherwise S becomes p, Σ_j p_j = 1.
     Returns False, with nothing of use in S, if so many pairs need exact treatment that a wider dtype is
     cheaper.
     """
@@ -79,12 +81,20 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
         np.empty(m),
         np.empty(m),
     )
-    refined = np.empty(m, np.int64)
+    refined, found = np.empty(m, np.int64), np.empty(m, np.int64)
+    direct.is_all[:] = False
     for i in range(S.shape[0]):
         own = rows.own[i]
         version = 1 if own == pool.heaviest else 0
         smallest = _distances(S, i, rows, norms, pool.starts)
-        if needs_care(smallest, row_noise(rows, i, pool), pool):
+        noise = row_noise(rows, i, pool)
+        if explaining and direct.tolerance > 0.0:
+            log_g, o, unexplained = explain_peaked(
+                S[i], smallest, noise, rows, i, version, pool, direct, found
+            )
+        if direct.is_all[i]:
+            pass
+        elif needs_care(smallest, noise, pool):
             for j in range(m):
                 d2[j] = S[i, j]
             log_g, o, unexplained, count = _pool_with_care(
@@ -93,10 +103,10 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
             budget -= count
             if budget < 0.0:
                 return False
-            if explaining and direct.size > 0:
+            if explaining and direct.relevance.size > 0:
                 for r in range(count):
-                    j = refined[r]
-                    add_squares(rows.points, i, pool.points, j, pool.per_scale, wide_result[j], direct[i])
+                    j, weight = refined[r], wide_result[refined[r]]
+                    add_squares(rows.points, i, pool.points, j, pool.per_scale, weight, direct.relevance[i])
                     wide_result[j] = 0.0
             for j in range(m):
                 S[i, j] = wide_result[j]
@@ -115,4 +125,5 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
         pooled.outlierness[i] = o
         pooled.log_inlierness[i] = log_g
         pooled.unexplained[i] = unexplained
+        pooled.discarded[i] = direct.tolerance if direct.is_all[i] else 0.0
     return True

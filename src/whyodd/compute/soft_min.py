@@ -45,8 +45,7 @@ class Pool(NamedTuple):
     log_rest: Any  # (m,) log(1 - α_j)
     radial: Radial
     per_scale: float  # 1/scale of the scaled units
-    noise: float  # rounding error of d² over (‖x‖² + ‖u‖²)
-    tolerance: float  # what may be seen of it in p and in shares
+    tolerance: float  # what may be seen of rounding in p and in shares
     patience: float  # share of pairs to treat exactly before a block is given up, for a wider dtype
 
 
@@ -56,6 +55,15 @@ class Rows(NamedTuple):
     points: Any  # raw rows, dense or CSR
     norms: Any  # (n, groups) squared norms relative to each group's origin
     own: Any  # (n,) center to leave out, or -1
+    noise: float  # rounding error of d² over (‖x‖² + ‖u‖²)
+
+
+class Direct(NamedTuple):
+    """Relevance of pairs that are treated one by one."""
+
+    relevance: Any  # (n, d), added to; empty if no pair may be
+    is_all: Any  # (n,) whether that is all of a row's relevance
+    tolerance: float  # share of p that may be discarded where few centers count
 
 
 class Pooled(NamedTuple):
@@ -64,6 +72,7 @@ class Pooled(NamedTuple):
     outlierness: Any
     log_inlierness: Any
     unexplained: Any
+    discarded: Any
 
 
 @njit(**COMPILED_AS_WRITTEN)

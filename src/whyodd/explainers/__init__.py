@@ -11,11 +11,11 @@ from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.explainers.dtd import deep_taylor
 from whyodd.explainers.groups import sum_columns, with_groups
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.progress import progress_bar
 from whyodd.explainers.reading import read
 from whyodd.explanation import Explanation
 from whyodd.inputs import as_matrix
 from whyodd.network import DistanceNetwork
+from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +108,7 @@ def explain(
     own = _own_centers(reading, exclude_self)
     inputs = reading.inputs if dtype is None else as_matrix(reading.inputs, dtype=dtype).values
     n_rows = inputs.shape[0]
-    with progress_bar(n_rows) if progress else nullcontext() as report:
+    with progress_bar(n_rows, "Explaining rows") if progress else nullcontext() as report:
         parts = explainer(
             reading.network, inputs, own=own, through=reading.through, n_jobs=n_jobs, progress=report
         )

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress_bar(n_rows: int) -> Iterator[Callable[[int], None]]:
-    """Bar on standard error for the duration of the block; call what it yields with the rows done so far."""
+def progress_bar(total: int, doing: str) -> Iterator[Callable[[int], None]]:
+    """Bar on standard error for the duration of the block; call what it yields with how many are done."""
     from rich.console import Console  # here, since only those who ask for a bar pay for the import
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("Explaining rows", total=n_rows)
+        task = progress.add_task(doing, total=total)
         yield lambda done: progress.update(task, completed=done)

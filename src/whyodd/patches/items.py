@@ -1,0 +1,214 @@
+"""What people pass as images and series, as arrays of numbers with channels last."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from whyodd.frames import as_frame
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.patches.strangest import StrangePatch
+
+    Floats = NDArray[np.floating]
+
+# With more than this on the last axis an array of three axes is a batch of grey images, not one in colour.
+_MOST_COLOURS = 4
+# A step of more than this many usual ones is a jump in time.
+_JUMP = 1.5
+# With more jumps than this share of the steps there is no usual step.
+_MOST_JUMPS = 0.1
+
+
+@dataclass(frozen=True)
+class Item:
+    """One image or series.
+
+    Attributes
+    ----------
+    given : ndarray
+        The numbers as they were given: (H, W) or (H, W, C), (T,) or (T, C).
+    values : ndarray of shape (*shape, C)
+        As floats with channels; where time jumps there is a step of NaN more.
+    channels : tuple of str
+        Names of the channels.
+    times : ndarray of shape (T,) or None
+        The time column of a data frame.
+    """
+
+    given: NDArray[Any]
+    values: Floats
+    channels: tuple[str, ...]
+    times: NDArray[Any] | None = None
+    _jumps: NDArray[np.intp] | None = None
+
+    def as_given(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Relevance (*shape, C) of ``values`` in the shape of what was given."""
+        if self._jumps is not None:
+            relevance = np.delete(relevance, self._jumps + np.arange(self._jumps.size), axis=0)
+        return relevance.reshape(self.given.shape)
+
+    def placed(self, window: StrangePatch) -> StrangePatch:
+        """A window of ``values`` at its place in what was given."""
+        if self._jumps is None:
+            return window
+        # Each jump has put one more step before those that follow it.
+        more = int(np.sum(self._jumps + np.arange(self._jumps.size) < window.start[0]))
+        return replace(window, start=(window.start[0] - more,), stop=(window.stop[0] - more,))
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Equal for equal numbers in the same shape."""
+        numbers = np.ascontiguousarray(self.values, dtype=np.float64)
+        return hashlib.blake2b(repr(numbers.shape).encode() + numbers.tobytes()).digest()
+
+
+def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
+    """Items of one image or series, a batch of them in an array, or a list of them.
+
+    Parameters
+    ----------
+    items : array, data frame, or list of them
+        Images (H, W) or (H, W, C), ``axes=2``; series (T,) or (T, C), ``axes=1``. A data frame is one series:
+        its columns of numbers, in its order; a column of dates tells the time.
+    axes : int
+        2 for images, 1 for series.
+    time : str, optional
+        Column of a data frame that tells the time, if that is not clear.
+    """
+    if _is_list(items):
+        if len(items) == 0:
+            raise ValueError("There are no items: pass at least one image or series.")
+        return [_as_item(item, axes, f"Item {i}", time) for i, item in enumerate(items)]
+    if as_frame(items) is None and _is_batch(np.asarray(items), axes):
+        return [_as_item(item, axes, f"Item {i}", time) for i, item in enumerate(np.asarray(items))]
+    return [_as_item(items, axes, "The item", time)]
+
+
+def _is_list(items: Any) -> bool:
+    """Whether a sequence holds items, and not the numbers of one."""
+    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
+        return False
+    return len(items) == 0 or not np.isscalar(items[0])
+
+
+def _is_batch(values: NDArray[Any], axes: int) -> bool:
+    if values.ndim == axes + 2:
+        return True
+    return axes == 2 and values.ndim == 3 and values.shape[-1] > _MOST_COLOURS
+
+
+def _as_item(item: Any, axes: int, what: str, time: str | None) -> Item:
+    frame = as_frame(item, what=what)
+    if frame is not None:
+        return _as_series(frame, axes, what, time)
+    given = np.asarray(item)
+    _check(given, axes, what)
+    values = _floats(given if given.ndim == axes + 1 else given[..., None])
+    _check_finite(values, axes, what)
+    return Item(given, values, _channel_names(values.shape[-1]))
+
+
+def _channel_names(count: int) -> tuple[str, ...]:
+    if count == 1:
+        return ("value",)
+    return ("red", "green", "blue")[:count] if count == 3 else tuple(f"channel {c}" for c in range(count))
+
+
+def _check(given: NDArray[Any], axes: int, what: str) -> None:
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"{what} must hold numbers, but is of type {given.dtype}.")
+    if given.ndim not in (axes, axes + 1) or given.size == 0:
+        kind = "an image (H, W) or (H, W, C)" if axes == 2 else "a series (T,) or (T, C)"
+        raise ValueError(
+            f"{what} has shape {given.shape}, expected {kind} with at least one value. "
+            "Images have a patch of two sizes, such as (7, 7), series one of one size, such as (32,)."
+        )
+
+
+def _check_finite(values: Floats, axes: int, what: str) -> None:
+    if np.isinf(values).any():
+        raise ValueError(f"{what} holds infinite values. Replace them.")
+    if axes == 2 and np.isnan(values).any():
+        raise ValueError(f"{what} holds missing values (NaN). Fill them in, or leave the image out.")
+
+
+def _floats(values: NDArray[Any]) -> Floats:
+    """Numbers as floats: single precision where that holds them exactly (pixels of 8 or 16 bits)."""
+    if values.dtype in (np.float32, np.float64):
+        return np.ascontiguousarray(values)
+    is_small = values.dtype.kind == "b" or (values.dtype.kind in "iuf" and values.dtype.itemsize <= 2)
+    return np.ascontiguousarray(values, dtype=np.float32 if is_small else np.float64)
+
+
+def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None) -> Item:
+    if axes != 1:
+        raise ValueError(
+            f"{what} is a data frame, which is a series. Pass a patch of one size, such as (32,)."
+        )
+    clock = _time_column(frame, time, what)
+    numbers = [
+        name
+        for name, kind in frame.schema.items()
+        if name != clock and (kind.is_numeric() or kind == nw.Boolean)
+    ]
+    if not numbers:
+        raise ValueError(
+            f"{what} is a data frame without a column of numbers: expected at least one channel."
+        )
+    columns = [frame[name].cast(nw.Float64).to_numpy() for name in numbers]
+    given = np.column_stack(columns).astype(np.float64)
+    _check(given, axes, what)
+    _check_finite(given, axes, what)
+    if clock is None:
+        return Item(given, given, tuple(numbers))
+    times = frame[clock].to_numpy()
+    jumps = _jumps(times, what, clock)
+    values = np.insert(given, jumps, np.nan, axis=0) if jumps.size else given
+    return Item(given, values, tuple(numbers), times, jumps if jumps.size else None)
+
+
+def _time_column(frame: nw.DataFrame[Any], time: str | None, what: str) -> str | None:
+    """The column that tells the time: the one that was named, or the only one of dates."""
+    if time is not None:
+        if time not in frame.columns:
+            raise ValueError(f"{what} has no column {time!r}. It has: {', '.join(map(repr, frame.columns))}.")
+        return time
+    dates = [name for name, kind in frame.schema.items() if kind.is_temporal()]
+    if len(dates) > 1:
+        raise ValueError(
+            f"{what} has several columns of dates: {', '.join(map(repr, dates))}. Pass one of them."
+        )
+    return dates[0] if dates else None
+
+
+def _jumps(times: NDArray[Any], what: str, clock: str) -> NDArray[np.intp]:
+    """Positions before which time jumps; an error if it stands still, runs back, or has no usual step."""
+    if not (np.issubdtype(times.dtype, np.number) or np.issubdtype(times.dtype, np.datetime64)):
+        raise ValueError(f"Column {clock!r} of {what.lower()} must hold dates or numbers, not {times.dtype}.")
+    if len(times) < 2:
+        return np.empty(0, dtype=np.intp)
+    steps = np.diff(times) / (np.timedelta64(1, "ns") if times.dtype.kind == "M" else 1)
+    if not (steps > 0).all():
+        row = int(np.argmin(steps > 0)) + 1
+        raise ValueError(
+            f"Time does not go forward at row {row} of {what.lower()} (column {clock!r}). "
+            "Sort the rows by it, and keep one row for each time."
+        )
+    usual = np.median(steps)
+    jumps = np.flatnonzero(steps > _JUMP * usual) + 1
+    uneven = np.count_nonzero(np.abs(steps / usual - 1.0) > _JUMP - 1.0)
+    if uneven > _MOST_JUMPS * steps.size:
+        raise ValueError(
+            f"The time steps of {what.lower()} are irregular: {uneven} of {steps.size} differ from the usual "
+            "one by more than half. Resample the series to even steps first."
+        )
+    return jumps

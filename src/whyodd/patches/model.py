@@ -1,0 +1,360 @@
+"""One-class models on the patches of images and series: O = Σ_t o_t, and the relevance of every pixel."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from whyodd.adapters import neuralize
+from whyodd.network import DistanceNetwork
+from whyodd.patches.explanation import PatchExplanation
+from whyodd.patches.grid import BORDERS
+from whyodd.patches.items import as_items
+from whyodd.patches.scale import Scale, View
+from whyodd.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from whyodd.patches.items import Item
+
+    Floats = NDArray[np.floating]
+    Indices = NDArray[np.intp]
+    ExcludeSelf = Literal["auto"] | bool
+    Sizes = tuple[int, ...]
+
+# Training patches that tell how odd a usual one is.
+_SOME = 2048
+
+
+class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
+    """One-class model on patches: O = Σ_t o_t over all windows t, relevance folded back onto pixels.
+
+    Parameters
+    ----------
+    model : outlier detector
+        One of the package, or any that :func:`whyodd.neuralize` takes; fitted to patches (n, patch · C).
+    patch : tuple of int or list of tuples, default (7, 7)
+        (h, w) for images, (w,) for series. Several sizes are trained apart and added up.
+    stride : int, default 1
+        Steps between windows.
+    border : {"valid", "reflect", "edge", "zero"}, default "valid"
+        Whether windows stay inside, or look at a padded item: relevance on padding goes to the pixel that it
+        copies, or is unexplained if it copies none ("zero").
+    max_patches : int, default 30,000
+        Patches to train on, drawn at random over all items without making all of them.
+    tolerance : float, default 1e-6
+        Share of each window's soft assignment that may be discarded, where few centers then count; 0 for
+        exact results.
+    random_state : int, RandomState or None, default None
+        Which patches are drawn.
+    scale : int or list of int, default 1
+        Windows look at means over blocks of this many pixels a side. A list goes with a list of patches, or
+        takes one patch at several scales.
+    standardize : bool, default False
+        Divide each channel by its standard deviation in training: for channels in different units.
+    prepare : callable, optional
+        Applied to each item (*shape, C) before all this; must keep the shape. ``local_contrast`` of
+        ``whyodd.patches`` takes out changes of light. Relevance is that of what it returns, pixel by pixel.
+
+    Attributes
+    ----------
+    scales_ : tuple of Scale
+        For each patch size: the fitted model, its network, and the weight of its windows. Several are
+        weighted so that each has the same mean outlierness per pixel in training; the first counts 1.
+    channels_ : tuple of str
+        Names of the channels.
+
+    Notes
+    -----
+    Kauffmann, Müller and Montavon, section "Extension for Sequential Data". Windows of a series that hold a
+    gap (NaN), or a jump in time, are left out.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> stripes = np.tile([0.0, 0.0, 9.0, 9.0], (32, 8))
+    >>> noise = np.random.default_rng(0).normal(size=(3, 32, 32))
+    >>> model = whyodd.PatchModel(whyodd.OneClassSVM(sigma="median"), patch=(5, 5), random_state=0)
+    >>> scratched = stripes + noise[2]
+    >>> scratched[10:13, 8:20] = 20.0
+    >>> e = model.fit(stripes + noise[:2]).explain(scratched)
+    >>> row, column = np.unravel_index(e.heatmap(0).argmax(), (32, 32))
+    >>> bool(10 <= row < 13 and 8 <= column < 20)
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        patch: Sizes | list[Sizes] = (7, 7),
+        stride: int = 1,
+        border: str = "valid",
+        max_patches: int = 30_000,
+        tolerance: float = 1e-6,
+        random_state: Any = None,
+        *,
+        scale: int | list[int] = 1,
+        standardize: bool = False,
+        prepare: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.model = model
+        self.patch = patch
+        self.stride = stride
+        self.border = border
+        self.max_patches = max_patches
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.scale = scale
+        self.standardize = standardize
+        self.prepare = prepare
+
+    def fit(self, items: Any, y: None = None, *, time: str | None = None) -> PatchModel:  # noqa: ARG002
+        """Fit to patches of (mostly) normal images or series.
+
+        Parameters
+        ----------
+        items : array, data frame, or list of them
+            Images (H, W) or (H, W, C): one, a batch, or a list of different sizes. Series (T,) or (T, C), or
+            data frames with a row per time step.
+        y : None
+            Ignored, for scikit-learn's sake.
+        time : str, optional
+            Column of data frames that tells the time; the only column of dates by default.
+        """
+        views = self._views()
+        self._check_parameters()
+        random = check_random_state(self.random_state)
+        given = as_items(items, self._axes, time)
+        self.channels_ = _same_channels(given)
+        self.units_ = _units(given) if self.standardize else None
+        values = [self.prepared(item) for item in given]
+        # An interrupted fit must not leave a model that looks fitted.
+        self.__dict__.pop("scales_", None)
+        scales = [_fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
+        self.fingerprints_ = {item.fingerprint: i for i, item in enumerate(given)}
+        self.scales_ = _balanced(scales)
+        return self
+
+    def outlierness(self, items: Any, *, exclude_self: ExcludeSelf = "auto") -> NDArray[np.float64]:
+        """O = Σ_t o_t of each item (n,), over all windows and scales."""
+        given = self._checked(items)
+        return np.array([sum(map(np.nansum, self._score_maps(item, exclude_self))) for item in given])
+
+    def score_map(self, item: Any, *, exclude_self: ExcludeSelf = "auto") -> Any:
+        """Outlierness o_t of every window of one item, (windows along each axis); a list if several scales.
+
+        NaN where a window holds a gap.
+        """
+        given = self._checked(item)
+        if len(given) != 1:
+            raise ValueError(f"score_map is for one item, but {len(given)} came. Call it for each.")
+        maps = self._score_maps(given[0], exclude_self)
+        return maps if len(maps) > 1 else maps[0]
+
+    def explain(
+        self,
+        items: Any,
+        *,
+        exclude_self: ExcludeSelf = "auto",
+        names: Sequence[str] | None = None,
+        time: str | None = None,
+        progress: bool = False,
+        n_jobs: int | None = None,
+    ) -> PatchExplanation:
+        """Relevance of every pixel and channel, or time step and channel: Σ + unexplained = O.
+
+        Parameters
+        ----------
+        items : array, data frame, or list of them
+            As in ``fit``.
+        exclude_self : {"auto", True, False}, default "auto"
+            A training patch is a center of the model and would explain itself away. "auto" leaves it out
+            where an item is one of those of the fit; True insists that all items are; False never does.
+        names : sequence of str, optional
+            What to call the items, such as file names.
+        time : str, optional
+            Column of data frames that tells the time; the only column of dates by default.
+        progress : bool, default False
+            Show a progress bar with the time left, on standard error.
+        n_jobs : int, optional
+            Threads; all cores if None.
+        """
+        given = self._checked(items, time)
+        twins = [self._twin(item, exclude_self) for item in given]
+        total = sum(self._count_windows(item) for item in given)
+        work = {"tolerance": self.tolerance, "n_jobs": n_jobs}
+        with progress_bar(total, "Explaining windows") if progress else nullcontext(_unheard) as told:
+            report = _adding(told)
+            folded = [
+                [scale.explain(self.prepared(item), twin, report, **work) for scale in self.scales_]
+                for item, twin in zip(given, twins, strict=True)
+            ]
+        return PatchExplanation.of(given, folded, self, names, twins)
+
+    @property
+    def _axes(self) -> int:
+        patch = self.patch[0] if isinstance(self.patch, list) else self.patch
+        return len(patch)
+
+    def _views(self) -> list[View]:
+        """One for each patch size and scale."""
+        patches = self.patch if isinstance(self.patch, list) else [self.patch]
+        sizes = list(self.scale) if isinstance(self.scale, (list, tuple)) else [self.scale]
+        for name, values in (("patch", patches), ("scale", sizes)):
+            if len(values) == 0:
+                raise ValueError(f"{name} is an empty list: expected at least one.")
+        count = max(len(patches), len(sizes))
+        if {len(patches), len(sizes)} - {1, count}:
+            raise ValueError(
+                f"{len(patches)} patches and {len(sizes)} scales came: expected as many, or one of either."
+            )
+        pairs = zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True)
+        for patch, size in zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True):
+            _check_sizes(patch, size, len(patches[0]))
+        return [View(tuple(map(int, patch)), self.stride, self.border, int(size)) for patch, size in pairs]
+
+    def _check_parameters(self) -> None:
+        if self.border not in BORDERS:
+            raise ValueError(f"border={self.border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
+        for name, least in (("stride", 1), ("max_patches", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}.")
+        if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < 1.0):
+            raise ValueError(
+                f"tolerance={self.tolerance!r}: expected a share in [0, 1), 0 for exact results."
+            )
+
+    def _checked(self, items: Any, time: str | None = None) -> list[Item]:
+        check_is_fitted(self, "scales_")
+        given = as_items(items, self._axes, time)
+        for i, item in enumerate(given):
+            if len(item.channels) != len(self.channels_):
+                raise ValueError(
+                    f"Item {i} has {len(item.channels)} channel(s), the model was fitted on "
+                    f"{len(self.channels_)}: {', '.join(self.channels_)}. Pass the channels used in fit."
+                )
+        return given
+
+    def prepared(self, item: Item) -> Floats:
+        """The numbers of an item as the windows see them, before any reduction."""
+        values = item.values
+        if self.units_ is not None:
+            values = values / self.units_.astype(values.dtype)
+        if self.prepare is None:
+            return values
+        prepared = np.ascontiguousarray(self.prepare(values))
+        if prepared.shape != values.shape:
+            raise ValueError(
+                f"prepare must keep the shape of an item, {values.shape}, but returned {prepared.shape}."
+            )
+        return prepared
+
+    def _twin(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
+        """The training item that this one is, if that is to be left out."""
+        if exclude_self not in ("auto", True, False):
+            raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
+        twin = self.fingerprints_.get(item.fingerprint) if exclude_self else None
+        if twin is None and exclude_self is True:
+            raise ValueError(
+                "exclude_self=True, but an item is none of those the model was fitted to. Pass those, or "
+                "exclude_self=False for new ones."
+            )
+        return twin
+
+    def _score_maps(self, item: Item, exclude_self: ExcludeSelf) -> list[NDArray[np.float64]]:
+        values, twin = self.prepared(item), self._twin(item, exclude_self)
+        return [scale.score(values, twin, _unheard) for scale in self.scales_]
+
+    def _count_windows(self, item: Item) -> int:
+        return sum(len(scale.view.grid(scale.view.reduced(item.values))) for scale in self.scales_)
+
+
+def _unheard(done: int) -> None:
+    """Progress nobody asked for."""
+
+
+def _adding(report: Callable[[int], None]) -> Callable[[int], None]:
+    """Report of how many more are done, by one of how many are done in all."""
+    done = 0
+
+    def add(more: int) -> None:
+        nonlocal done
+        done += more
+        report(done)
+
+    return add
+
+
+def _check_sizes(patch: Any, size: Any, axes: int) -> None:
+    is_shape = isinstance(patch, tuple) and len(patch) in (1, 2) and len(patch) == axes
+    if not is_shape or not all(isinstance(width, Integral) and int(width) >= 1 for width in patch):
+        raise ValueError(
+            f"patch={patch!r}: expected a tuple of whole numbers, (h, w) for images or (w,) for series."
+        )
+    if not isinstance(size, Integral) or isinstance(size, bool) or int(size) < 1:
+        raise ValueError(f"scale={size!r}: expected a whole number of pixels of at least 1.")
+
+
+def _same_channels(items: Sequence[Item]) -> tuple[str, ...]:
+    kinds = {item.channels for item in items}
+    if len(kinds) > 1:
+        told = " and ".join(str(list(kind)) for kind in sorted(kinds)[:2])
+        raise ValueError(f"Items must have the same channels, but they have {told}.")
+    return kinds.pop()
+
+
+def _units(items: Sequence[Item]) -> NDArray[np.float64]:
+    """Standard deviation of each channel over all items; 1 where it does not vary."""
+    stacked = np.concatenate([item.values.reshape(-1, item.values.shape[-1]) for item in items])
+    spread = np.nanstd(stacked, axis=0, dtype=np.float64)
+    return np.where(spread > 0.0, spread, 1.0)
+
+
+def _fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random: Any) -> Scale:
+    seen = [view.reduced(values) for values in items]
+    grids = [view.grid(values) for values in seen]
+    ends = np.cumsum([len(grid) for grid in grids])
+    drawn = np.sort(random.choice(int(ends[-1]), min(most, int(ends[-1])), replace=False))
+    owners = np.searchsorted(ends, drawn, side="right")
+    windows = drawn - np.concatenate([[0], ends[:-1]])[owners]
+    patches = np.concatenate([grids[i].extract(seen[i], windows[owners == i]) for i in np.unique(owners)])
+    whole = ~np.isnan(patches).any(axis=1)
+    if whole.sum() < 2:
+        raise ValueError(
+            f"{int(whole.sum())} of {len(whole)} patches are without gaps (NaN, jumps in time): at least two "
+            "are needed to train on. Fill the gaps, or use a smaller patch."
+        )
+    patches, owners, windows = patches[whole], owners[whole], windows[whole]
+    fitted = model.fit(patches)
+    network = neuralize(fitted)
+    if not isinstance(network, DistanceNetwork):
+        raise TypeError(f"{type(model).__name__} has no centers to compare patches with. Use another model.")
+    return Scale(view, fitted, network, owners, windows, usual=_usual_outlierness(network, patches))
+
+
+def _usual_outlierness(network: DistanceNetwork, patches: Floats) -> float:
+    """Mean outlierness of some training patches, each without its own center."""
+    own = np.full(len(patches), -1, dtype=np.intp)
+    if network.rows is not None:
+        own[network.rows] = np.arange(network.n_centers)
+    some = slice(None, None, -(-len(patches) // _SOME))
+    return float(network.outlierness(patches[some], own=own[some]).mean())
+
+
+def _balanced(scales: Sequence[Scale]) -> tuple[Scale, ...]:
+    """Weights with which all scales have the same mean outlierness per pixel in training; the first has 1."""
+    levels = [scale.usual_per_pixel for scale in scales]
+    weights = [levels[0] / level if level > 0.0 else 1.0 for level in levels]
+    return tuple(replace(scale, weight=weight) for scale, weight in zip(scales, weights, strict=True))

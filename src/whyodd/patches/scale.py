@@ -1,0 +1,154 @@
+"""A model of the patches of one size, at one scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.patches.grid import Grid
+from whyodd.patches.reduction import block_means, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from whyodd.network import DistanceNetwork
+
+    Floats = NDArray[np.floating]
+    Indices = NDArray[np.intp]
+
+# Bytes of relevance of the windows explained at a time.
+_BLOCK_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class View:
+    """How windows look at an item: their shape, the steps between them, the border, and at which scale."""
+
+    patch: tuple[int, ...]
+    stride: int
+    border: str
+    size: int
+
+    def grid(self, values: Floats) -> Grid:
+        """Windows on an item that is already reduced."""
+        return Grid(values.shape[:-1], self.patch, self.stride, self.border)
+
+    def reduced(self, values: Floats) -> Floats:
+        """The item (*shape, C) as the windows see it."""
+        return block_means(values, self.size)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What one scale says of one item.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (*shape, C)
+    unexplained : float
+    scores : ndarray of shape (windows along each axis)
+        o_t; NaN where a window holds a gap.
+    discarded : float
+        Largest share of a window's soft assignment that was left out.
+    """
+
+    relevance: NDArray[np.float64]
+    unexplained: float
+    scores: NDArray[np.float64]
+    discarded: float
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A fitted model of the patches of one size, at one scale.
+
+    Attributes
+    ----------
+    view : View
+    model : fitted detector
+    network : DistanceNetwork
+    items, windows : ndarray of int of shape (n,)
+        Which window of which training item each training patch was.
+    usual : float
+        Mean outlierness of a training patch, its own center left out.
+    weight : float
+        How much the outlierness of a window counts.
+    """
+
+    view: View
+    model: Any
+    network: DistanceNetwork
+    items: Indices
+    windows: Indices
+    usual: float
+    weight: float = 1.0
+
+    @property
+    def usual_per_pixel(self) -> float:
+        """Mean outlierness over the pixels that one step between windows passes at this scale."""
+        return self.usual / float(self.view.size) ** len(self.view.patch)
+
+    def own_centers(self, item: int, n_windows: int) -> Indices | None:
+        """(n_windows,) the center that each window of a training item is, -1 for none."""
+        if self.network.rows is None:
+            return None
+        own = np.full(n_windows, -1, dtype=np.intp)
+        mine = np.flatnonzero(self.items[self.network.rows] == item)
+        own[self.windows[self.network.rows[mine]]] = mine
+        return own
+
+    def training_item(self, center: int) -> int | None:
+        """Training item that a center is a patch of, if the model knows."""
+        return None if self.network.rows is None else int(self.items[self.network.rows[center]])
+
+    def explain(self, values: Floats, twin: int | None, report: Callable[[int], None], **work: Any) -> Folded:
+        """Relevance of an item (*shape, C); ``twin`` is the training item that it is."""
+        seen = self.view.reduced(values)
+        grid = self.view.grid(seen)
+        own = None if twin is None else self.own_centers(twin, len(grid))
+        relevance = np.zeros((seen[..., 0].size, seen.shape[-1]))
+        scores = np.full(len(grid), np.nan)
+        unexplained = discarded = 0.0
+        for windows, patches in blocks(grid, seen, report):
+            parts = self.network.decompose(patches, own=None if own is None else own[windows], **work)
+            beside = grid.fold(parts.relevance, windows, relevance)
+            scores[windows] = parts.outlierness
+            unexplained += float(parts.unexplained.sum() + beside.sum())
+            discarded = max(discarded, float(parts.discarded.max()))
+        on_pixels = spread(relevance.reshape(seen.shape), self.view.size, values.shape[:-1])
+        return Folded(
+            self.weight * on_pixels,
+            self.weight * unexplained,
+            self.weight * scores.reshape(grid.counts),
+            discarded,
+        )
+
+    def score(self, values: Floats, twin: int | None, report: Callable[[int], None]) -> NDArray[np.float64]:
+        """Outlierness of each window, as :meth:`explain` has it."""
+        seen = self.view.reduced(values)
+        grid = self.view.grid(seen)
+        own = None if twin is None else self.own_centers(twin, len(grid))
+        scores = np.full(len(grid), np.nan)
+        for windows, patches in blocks(grid, seen, report):
+            left_out = None if own is None else own[windows]
+            scores[windows] = self.weight * self.network.outlierness(patches, own=left_out)
+        return scores.reshape(grid.counts)
+
+
+def blocks(grid: Grid, values: Floats, report: Callable[[int], None]) -> Iterator[tuple[Indices, Floats]]:
+    """Windows without gaps and what they hold of ``values``, some at a time; reports how many were seen."""
+    width = 8 * len(grid.pixels(np.zeros(1, dtype=np.intp))[0]) * values.shape[-1]
+    size = max(_BLOCK_BYTES // width, 1024)
+    for start in range(0, len(grid), size):
+        windows = np.arange(start, min(start + size, len(grid)))
+        patches = grid.extract(values, windows)
+        whole = ~np.isnan(patches).any(axis=1)
+        if whole.all():
+            yield windows, patches
+        elif whole.any():
+            yield windows[whole], patches[whole]
+        report(len(windows))

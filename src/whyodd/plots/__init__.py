@@ -1,0 +1,1 @@
+"""Pictures of explanations, one file each: ``(explanation, ...) -> Axes`` or figure."""
