@@ -23,7 +23,7 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.replace(path)
     except OSError as error:
         raise OSError(
-            f"cannot write {path}: {error.strerror or error}. Pass another place to write to."
+            f"cannot write {path}: {error.strerror or error}. Write to another place (--out)."
         ) from error
     finally:
         draft.unlink(missing_ok=True)
