@@ -9,6 +9,8 @@ from typer.core import TyperGroup
 
 import whyodd
 from whyodd.cli.demo import demo
+from whyodd.cli.image import image
+from whyodd.cli.series import series
 
 
 class _OneSentenceErrors(TyperGroup):
@@ -22,7 +24,7 @@ class _OneSentenceErrors(TyperGroup):
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise  # `whyodd demo | head` is no error; typer ends quietly
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ModuleNotFoundError) as error:
             _say(f"Error: {error}")
             raise typer.Exit(1) from None
 
@@ -45,6 +47,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(image)
+app.command()(series)
 
 
 @app.callback()

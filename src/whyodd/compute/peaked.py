@@ -71,11 +71,11 @@ def explain_peaked(d2, smallest, noise, rows, i, version, pool, direct, found):
         weights[c] = pool.log_weights[version, j]
     e, p, rest = np.empty(count), np.empty(count), np.empty(count)
     log_g, o, total = pool_row(near, -1, version, weights, pool, e, p)
-    if not _LEAST < o < np.inf:
-        return 0.0, 0.0, 0.0
     if rows.own[i] >= 0:  # the others have all the weight
         log_g -= pool.log_rest[rows.own[i]]
         o = -log_g
+    if not _LEAST < o < np.inf:
+        return 0.0, 0.0, 0.0
     unexplained = explain_row(near, e, p, total, o, pool.radial, weights, rest)
     for c in range(count):
         add_squares(rows.points, i, pool.points, found[c], pool.per_scale, weights[c], direct.relevance[i])

@@ -17,6 +17,11 @@ from whyodd.compute.pairs import add_squares
 from whyodd.compute.peaked import explain_peaked
 from whyodd.compute.soft_min import COMPILED, explain_row, explained_part, normalise_row, pool_row, row_min
 
+# Gap between 1 and the next number of single precision.
+_UNIT32 = 2.0**-23
+# Share of o below which what is explained may drown in the rounding of o.
+_NEXT_TO_NOTHING = 1e-6
+
 
 @njit(**COMPILED)
 def _distances(S, i, rows, norms, starts):
@@ -33,6 +38,16 @@ def _distances(S, i, rows, norms, starts):
 
 
 @njit(**COMPILED)
+def _is_steep(smallest, pool):
+    """Whether float32 rounds log-similarities so coarsely, also those of exact distances, that p shows it."""
+    radial = pool.radial
+    if not radial.exponential:
+        return False  # a relative error of e is as small an error of log k
+    rounding = max(1.0, 0.5 * radial.q) * _UNIT32
+    return rounding * (math.sqrt(smallest) * radial.rate) ** radial.q / radial.q > pool.tolerance
+
+
+@njit(**COMPILED)
 def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, refined):
     """Pool one row in float64 with exact distances where they count; returns log g, o, unexplained, how many.
 
@@ -42,8 +57,9 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
     original = d2.copy()
     depth = usual_depth(pool)
     weights = pool.log_weights[version]
+    is_exact = rows.noise == 0.0
     while True:
-        count = refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
+        count = 0 if is_exact else refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
         log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, e, p)
         if not explaining or o == np.inf:
             normalise_row(p, total, result)
@@ -51,11 +67,27 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
         unexplained = explain_row(d2, e, p, total, o, pool.radial, result, rest)
         explained = explained_part(result, d2)
         missing = math.log(o / explained) if 0.0 < explained < np.inf else 0.0
-        if usual_depth(pool) + missing <= depth + math.log(1e3):
+        if is_exact or usual_depth(pool) + missing <= depth + math.log(1e3):
             return log_g, o, unexplained, count
         depth = usual_depth(pool) + missing
         for j in range(d2.size):
             d2[j] = original[j]
+
+
+@njit(**COMPILED)
+def _add_directly(weights, d2, o, rows, i, pool, relevance):
+    """Where next to nothing of o is explained products would blur it: pairs that count are added one by one.
+
+    They have no weight from then on. For exact distances only: with care such pairs are added anyway.
+    """
+    explained = explained_part(weights, d2)
+    if explained > _NEXT_TO_NOTHING * o:
+        return
+    least = pool.tolerance * explained / d2.size
+    for j in range(d2.size):
+        if weights[j] * d2[j] > least:
+            add_squares(rows.points, i, pool.points, j, pool.per_scale, np.float64(weights[j]), relevance)
+            weights[j] = 0.0
 
 
 @njit(**COMPILED)
@@ -70,6 +102,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
     """
     m = S.shape[1]
     budget = pool.patience * S.size
+    is_exact = rows.noise == 0.0 and explaining and direct.relevance.size > 0
     log_weights, norms = pool.log_weights.astype(S.dtype), pool.norms.astype(S.dtype)
     # Separate arrays throughout: a loop over one array under two names does not vectorise.
     e, p = np.empty(m, S.dtype), np.empty(m, S.dtype)
@@ -94,7 +127,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
             )
         if direct.is_all[i]:
             pass
-        elif needs_care(smallest, noise, pool):
+        elif needs_care(smallest, noise, pool) or (S.itemsize == 4 and _is_steep(smallest, pool)):
             for j in range(m):
                 d2[j] = S[i, j]
             log_g, o, unexplained, count = _pool_with_care(
@@ -108,12 +141,16 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
                     j, weight = refined[r], wide_result[refined[r]]
                     add_squares(rows.points, i, pool.points, j, pool.per_scale, weight, direct.relevance[i])
                     wide_result[j] = 0.0
+            if is_exact and o < np.inf:
+                _add_directly(wide_result, d2, o, rows, i, pool, direct.relevance[i])
             for j in range(m):
                 S[i, j] = wide_result[j]
         else:
             log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, e, p)
             if explaining and o < np.inf:
                 unexplained = explain_row(S[i], e, p, total, o, pool.radial, result, rest)
+                if is_exact:
+                    _add_directly(result, S[i], o, rows, i, pool, direct.relevance[i])
             else:
                 unexplained = 0.0
                 normalise_row(p, total, result)

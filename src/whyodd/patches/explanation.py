@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.frames import build_frame
+from whyodd.patches.notebook import html_view
 from whyodd.patches.strangest import strangest_window
 from whyodd.patches.words import place_text, sentence
 
@@ -203,6 +204,9 @@ class PatchExplanation:
         lines = [f"Explanation of {len(self)} {kind}"]
         lines += [f"{one.names[0]}: {one.why(0)}" for one in self.top(5)] if len(self) else []
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_view(self)
 
     def _position(self, i: int) -> int:
         if not isinstance(i, Integral) or not -len(self) <= i < len(self):

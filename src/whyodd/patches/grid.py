@@ -68,9 +68,12 @@ class Grid:
 
     def pixels(self, windows: Indices) -> Indices:
         """(n, patch) which pixel of the flat array stands at each place of the windows; -1 for none."""
+        found = np.zeros((len(windows), 1), dtype=np.intp)
         places = np.unravel_index(windows, self.counts)
-        corners = np.ravel_multi_index(tuple(self.stride * place for place in places), self._padded_shape)
-        return np.asarray(self._source[corners[:, None] + self._offsets])
+        for place, width, offsets in zip(places, self.patch, self._offsets, strict=True):
+            along = offsets[(self.stride * place)[:, None] + np.arange(width)]
+            found = (found[:, :, None] + along[:, None, :]).reshape(len(windows), found.shape[1] * width)
+        return np.maximum(found, NO_PIXEL)
 
     def extract(self, values: Floats, windows: Indices) -> Floats:
         """(n, patch · C) what the windows hold of ``values`` (*shape, C); zeros where there is no pixel."""
@@ -78,7 +81,7 @@ class Grid:
         found = values.reshape(-1, values.shape[-1])[pixels]
         if self.border == "zero":
             found[pixels == NO_PIXEL] = 0.0
-        return found.reshape(len(windows), -1)
+        return found.reshape(len(windows), pixels.shape[1] * values.shape[-1])
 
     def fold(self, parts: Floats, windows: Indices, into: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add parts (n, patch · C) of windows onto the pixels they stand on; what falls beside them (n,).
@@ -96,20 +99,19 @@ class Grid:
         return np.asarray(np.where(beside[..., None], by_place, 0.0).sum(axis=(1, 2), dtype=np.float64))
 
     @cached_property
-    def _source(self) -> Indices:
-        """Of each pixel of the padded array the flat index of the pixel that it is or copies."""
-        index = np.arange(prod(self.shape)).reshape(self.shape)
+    def _offsets(self) -> list[Indices]:
+        """Along each axis, with padding, what the pixel there or that it copies adds to the flat index.
+
+        Where there is none that is so low that no other axis makes up for it.
+        """
+        steps = [prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        inside = [np.arange(size) * step for size, step in zip(self.shape, steps, strict=True)]
         mode: Any = BORDERS[self.border]
         if mode is None:
-            return index.ravel()
-        fill = {"constant_values": NO_PIXEL} if mode == "constant" else {}
-        return np.pad(index, self._widths, mode=mode, **fill).ravel()
-
-    @cached_property
-    def _offsets(self) -> Indices:
-        """Flat index in the padded array of each place of a window, from its first."""
-        places = np.unravel_index(np.arange(prod(self.patch)), self.patch)
-        return np.asarray(np.ravel_multi_index(places, self._padded_shape))
+            return inside
+        fill = {"constant_values": -prod(self.shape)} if mode == "constant" else {}
+        pairs = zip(inside, self._widths, strict=True)
+        return [np.pad(along, widths, mode=mode, **fill) for along, widths in pairs]
 
     @property
     def _widths(self) -> list[tuple[int, int]]:

@@ -42,27 +42,62 @@ class Item:
         Names of the channels.
     times : ndarray of shape (T,) or None
         The time column of a data frame.
+    is_named : bool
+        Whether the channels have names of their own, those of the columns of a data frame.
+    is_utc : bool
+        Whether the times were in some time zone; they are in UTC now.
     """
 
     given: NDArray[Any]
     values: Floats
     channels: tuple[str, ...]
     times: NDArray[Any] | None = None
+    is_named: bool = False
+    is_utc: bool = False
     _jumps: NDArray[np.intp] | None = None
+
+    def select(self, channels: tuple[str, ...], what: str) -> Item:
+        """The same with these channels, in this order."""
+        if channels == self.channels:
+            return self
+        missing = [name for name in channels if name not in self.channels]
+        if missing:
+            raise ValueError(
+                f"{what} has no channel {' and no channel '.join(map(repr, missing))}. "
+                f"Pass the channels used in fit: {', '.join(channels)}."
+            )
+        columns = [self.channels.index(name) for name in channels]
+        # Selecting columns turns the order in memory around.
+        given, values = (np.ascontiguousarray(numbers[:, columns]) for numbers in (self.given, self.values))
+        return replace(self, given=given, values=values, channels=channels)
 
     def as_given(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Relevance (*shape, C) of ``values`` in the shape of what was given."""
         if self._jumps is not None:
-            relevance = np.delete(relevance, self._jumps + np.arange(self._jumps.size), axis=0)
+            relevance = np.delete(relevance, self._added, axis=0)
         return relevance.reshape(self.given.shape)
 
     def placed(self, window: StrangePatch) -> StrangePatch:
         """A window of ``values`` at its place in what was given."""
         if self._jumps is None:
             return window
+        start = int(self.steps_given(np.array(window.start))[0])
+        return replace(window, start=(start,), stop=(start + window.stop[0] - window.start[0],))
+
+    def steps_given(self, steps: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Steps of ``values`` as steps of what was given."""
         # Each jump has put one more step before those that follow it.
-        more = int(np.sum(self._jumps + np.arange(self._jumps.size) < window.start[0]))
-        return replace(window, start=(window.start[0] - more,), stop=(window.stop[0] - more,))
+        return np.asarray(steps - np.searchsorted(self._added, steps))
+
+    @property
+    def jumps(self) -> NDArray[np.intp]:
+        """Steps of what was given before which time jumps."""
+        return np.empty(0, dtype=np.intp) if self._jumps is None else self._jumps
+
+    @property
+    def _added(self) -> NDArray[np.intp]:
+        """Steps of ``values`` that stand for jumps."""
+        return self.jumps + np.arange(self.jumps.size)
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -78,7 +113,7 @@ def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
     ----------
     items : array, data frame, or list of them
         Images (H, W) or (H, W, C), ``axes=2``; series (T,) or (T, C), ``axes=1``. A data frame is one series:
-        its columns of numbers, in its order; a column of dates tells the time.
+        its columns of numbers, in its order; a column of dates, or pandas' index of dates, tells the time.
     axes : int
         2 for images, 1 for series.
     time : str, optional
@@ -154,11 +189,11 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
         raise ValueError(
             f"{what} is a data frame, which is a series. Pass a patch of one size, such as (32,)."
         )
-    clock = _time_column(frame, time, what)
+    clock = _clock(frame, time, what)
     numbers = [
         name
         for name, kind in frame.schema.items()
-        if name != clock and (kind.is_numeric() or kind == nw.Boolean)
+        if (clock is None or name != clock.name) and (kind.is_numeric() or kind == nw.Boolean)
     ]
     if not numbers:
         raise ValueError(
@@ -169,46 +204,80 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
     _check(given, axes, what)
     _check_finite(given, axes, what)
     if clock is None:
-        return Item(given, given, tuple(numbers))
-    times = frame[clock].to_numpy()
-    jumps = _jumps(times, what, clock)
-    values = np.insert(given, jumps, np.nan, axis=0) if jumps.size else given
-    return Item(given, values, tuple(numbers), times, jumps if jumps.size else None)
+        return Item(given, given, tuple(numbers), is_named=True)
+    times = clock.to_numpy()
+    jumps = _jumps(times, what, clock.name)
+    return Item(
+        given=given,
+        values=np.insert(given, jumps, np.nan, axis=0) if jumps.size else given,
+        channels=tuple(numbers),
+        times=times,
+        is_named=True,
+        is_utc=getattr(clock.dtype, "time_zone", None) is not None,
+        _jumps=jumps if jumps.size else None,
+    )
 
 
-def _time_column(frame: nw.DataFrame[Any], time: str | None, what: str) -> str | None:
-    """The column that tells the time: the one that was named, or the only one of dates."""
-    if time is not None:
+def _clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Series[Any] | None:
+    """What tells the time: the column that was named, or the only one of dates, or an index of dates."""
+    index = _index_of_dates(frame)
+    if time is not None and (index is None or index.name != time):
         if time not in frame.columns:
             raise ValueError(f"{what} has no column {time!r}. It has: {', '.join(map(repr, frame.columns))}.")
-        return time
-    dates = [name for name, kind in frame.schema.items() if kind.is_temporal()]
+        return frame[time]
+    if index is not None:
+        return index
+    dates = [name for name, kind in frame.schema.items() if kind in (nw.Date, nw.Datetime)]
     if len(dates) > 1:
         raise ValueError(
-            f"{what} has several columns of dates: {', '.join(map(repr, dates))}. Pass one of them."
+            f"{what} has several columns of dates: {', '.join(map(repr, dates))}. "
+            "Name the one that tells the time."
         )
-    return dates[0] if dates else None
+    return frame[dates[0]] if dates else None
+
+
+def _index_of_dates(frame: nw.DataFrame[Any]) -> nw.Series[Any] | None:
+    index: Any = nw.maybe_get_index(frame)
+    if getattr(getattr(index, "dtype", None), "kind", "") != "M":
+        return None
+    column = index.to_series(name="the index" if index.name is None else str(index.name))
+    series: nw.Series[Any] = nw.from_native(column, series_only=True)
+    return series
 
 
 def _jumps(times: NDArray[Any], what: str, clock: str) -> NDArray[np.intp]:
     """Positions before which time jumps; an error if it stands still, runs back, or has no usual step."""
-    if not (np.issubdtype(times.dtype, np.number) or np.issubdtype(times.dtype, np.datetime64)):
-        raise ValueError(f"Column {clock!r} of {what.lower()} must hold dates or numbers, not {times.dtype}.")
-    if len(times) < 2:
+    steps = _steps(times, what, clock)
+    if not steps.size:
         return np.empty(0, dtype=np.intp)
-    steps = np.diff(times) / (np.timedelta64(1, "ns") if times.dtype.kind == "M" else 1)
-    if not (steps > 0).all():
-        row = int(np.argmin(steps > 0)) + 1
-        raise ValueError(
-            f"Time does not go forward at row {row} of {what.lower()} (column {clock!r}). "
-            "Sort the rows by it, and keep one row for each time."
-        )
     usual = np.median(steps)
-    jumps = np.flatnonzero(steps > _JUMP * usual) + 1
     uneven = np.count_nonzero(np.abs(steps / usual - 1.0) > _JUMP - 1.0)
     if uneven > _MOST_JUMPS * steps.size:
         raise ValueError(
             f"The time steps of {what.lower()} are irregular: {uneven} of {steps.size} differ from the usual "
             "one by more than half. Resample the series to even steps first."
         )
-    return jumps
+    return np.flatnonzero(steps > _JUMP * usual) + 1
+
+
+def _steps(times: NDArray[Any], what: str, clock: str) -> NDArray[np.float64]:
+    """Time from each row to the next, all above 0."""
+    if times.dtype.kind not in "iufmM":
+        raise ValueError(
+            f"Column {clock!r} of {what.lower()} must hold dates or numbers to tell the time, but "
+            f"{str(times[0])!r} is neither. Turn it into dates first."
+        )
+    if (unknown := np.isnat(times) if times.dtype.kind in "mM" else np.isnan(times)).any():
+        row = int(np.argmax(unknown))
+        raise ValueError(f"Row {row} of {what.lower()} has no time (column {clock!r}). Leave such rows out.")
+    if times.dtype.kind in "mM":
+        steps = np.diff(times) / np.timedelta64(1, "ns")
+    else:
+        steps = np.diff(times.astype(np.float64))
+    if not (steps > 0).all():
+        row = int(np.argmin(steps > 0)) + 1
+        raise ValueError(
+            f"Time does not go forward at row {row} of {what.lower()} (column {clock!r}: {times[row]} after "
+            f"{times[row - 1]}). Sort the rows by it, and keep one row for each time."
+        )
+    return np.asarray(steps, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.adapters import neuralize
-from whyodd.network import DistanceNetwork
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.network import DistanceNetwork
     from whyodd.patches.items import Item
 
     Floats = NDArray[np.floating]
@@ -136,11 +138,12 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         self._check_parameters()
         random = check_random_state(self.random_state)
         given = as_items(items, self._axes, time)
-        self.channels_ = _same_channels(given)
-        self.units_ = _units(given) if self.standardize else None
-        values = [self.prepared(item) for item in given]
         # An interrupted fit must not leave a model that looks fitted.
         self.__dict__.pop("scales_", None)
+        self.channels_ = _same_channels(given)
+        self.is_named_, self.time_ = given[0].is_named, time
+        self.units_ = _units(given) if self.standardize else None
+        values = [self.prepared(item) for item in given]
         scales = [_fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
         self.fingerprints_ = {item.fingerprint: i for i, item in enumerate(given)}
         self.scales_ = _balanced(scales)
@@ -197,10 +200,11 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         with progress_bar(total, "Explaining windows") if progress else nullcontext(_unheard) as told:
             report = _adding(told)
             folded = [
-                [scale.explain(self.prepared(item), twin, report, **work) for scale in self.scales_]
-                for item, twin in zip(given, twins, strict=True)
+                [scale.explain(values, twin, report, **work) for scale in self.scales_]
+                for values, twin in zip(map(self.prepared, given), twins, strict=True)
             ]
-        return PatchExplanation.of(given, folded, self, names, twins)
+        # What is explained stays as it is if this model is fitted again.
+        return PatchExplanation.of(given, folded, copy(self), names, twins)
 
     @property
     def _axes(self) -> int:
@@ -219,9 +223,9 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             raise ValueError(
                 f"{len(patches)} patches and {len(sizes)} scales came: expected as many, or one of either."
             )
-        pairs = zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True)
-        for patch, size in zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True):
-            _check_sizes(patch, size, len(patches[0]))
+        pairs = list(zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True))
+        for patch, size in pairs:
+            _check_sizes(patch, size, patches[0])
         return [View(tuple(map(int, patch)), self.stride, self.border, int(size)) for patch, size in pairs]
 
     def _check_parameters(self) -> None:
@@ -238,7 +242,12 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
 
     def _checked(self, items: Any, time: str | None = None) -> list[Item]:
         check_is_fitted(self, "scales_")
-        given = as_items(items, self._axes, time)
+        given = as_items(items, self._axes, self.time_ if time is None else time)
+        if self.is_named_:  # columns of data frames are found by name; arrays have nothing but an order
+            given = [
+                item.select(self.channels_, f"Item {i}") if item.is_named else item
+                for i, item in enumerate(given)
+            ]
         for i, item in enumerate(given):
             if len(item.channels) != len(self.channels_):
                 raise ValueError(
@@ -254,12 +263,12 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             values = values / self.units_.astype(values.dtype)
         if self.prepare is None:
             return values
-        prepared = np.ascontiguousarray(self.prepare(values))
+        prepared = np.asarray(self.prepare(values))
         if prepared.shape != values.shape:
             raise ValueError(
                 f"prepare must keep the shape of an item, {values.shape}, but returned {prepared.shape}."
             )
-        return prepared
+        return np.ascontiguousarray(prepared, dtype=np.result_type(prepared, np.float32))
 
     def _twin(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
         """The training item that this one is, if that is to be left out."""
@@ -297,14 +306,20 @@ def _adding(report: Callable[[int], None]) -> Callable[[int], None]:
     return add
 
 
-def _check_sizes(patch: Any, size: Any, axes: int) -> None:
-    is_shape = isinstance(patch, tuple) and len(patch) in (1, 2) and len(patch) == axes
-    if not is_shape or not all(isinstance(width, Integral) and int(width) >= 1 for width in patch):
+def _check_sizes(patch: Any, size: Any, first: Any) -> None:
+    is_shape = isinstance(patch, tuple) and len(patch) in (1, 2)
+    if not is_shape or not all(map(_is_size, patch)):
         raise ValueError(
             f"patch={patch!r}: expected a tuple of whole numbers, (h, w) for images or (w,) for series."
         )
-    if not isinstance(size, Integral) or isinstance(size, bool) or int(size) < 1:
+    if len(patch) != len(first):
+        raise ValueError(f"patch={patch!r} came with {first!r}: expected all for images or all for series.")
+    if not _is_size(size):
         raise ValueError(f"scale={size!r}: expected a whole number of pixels of at least 1.")
+
+
+def _is_size(size: Any) -> bool:
+    return isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1
 
 
 def _same_channels(items: Sequence[Item]) -> tuple[str, ...]:
@@ -326,7 +341,7 @@ def _fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, rando
     seen = [view.reduced(values) for values in items]
     grids = [view.grid(values) for values in seen]
     ends = np.cumsum([len(grid) for grid in grids])
-    drawn = np.sort(random.choice(int(ends[-1]), min(most, int(ends[-1])), replace=False))
+    drawn = _draw(int(ends[-1]), most, random)
     owners = np.searchsorted(ends, drawn, side="right")
     windows = drawn - np.concatenate([[0], ends[:-1]])[owners]
     patches = np.concatenate([grids[i].extract(seen[i], windows[owners == i]) for i in np.unique(owners)])
@@ -339,9 +354,15 @@ def _fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, rando
     patches, owners, windows = patches[whole], owners[whole], windows[whole]
     fitted = model.fit(patches)
     network = neuralize(fitted)
-    if not isinstance(network, DistanceNetwork):
-        raise TypeError(f"{type(model).__name__} has no centers to compare patches with. Use another model.")
     return Scale(view, fitted, network, owners, windows, usual=_usual_outlierness(network, patches))
+
+
+def _draw(windows: int, most: int, random: Any) -> Indices:
+    """Numbers of up to ``most`` of the windows, ascending; all together are never made."""
+    if windows <= most:
+        return np.arange(windows)
+    drawn = sample_without_replacement(windows, most, method="tracking_selection", random_state=random)
+    return np.sort(drawn).astype(np.intp)
 
 
 def _usual_outlierness(network: DistanceNetwork, patches: Floats) -> float:

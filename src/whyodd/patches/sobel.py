@@ -17,5 +17,6 @@ def sobel(image: Floats) -> NDArray[np.float64]:
     """Squared Sobel gradient |∂x|² + |∂y|² of an image (H, W) or (H, W, C), summed over channels: (H, W)."""
     pixels = np.asarray(image, dtype=np.float64)
     channels = pixels[..., None] if pixels.ndim == 2 else pixels
-    squares = [ndimage.sobel(channels, axis=axis) ** 2 for axis in (0, 1)]
-    return np.asarray(sum(squares).sum(axis=-1))
+    # Each channel alone: the filter smooths along all axes but its own.
+    layers = np.moveaxis(channels, -1, 0)
+    return np.asarray(sum(ndimage.sobel(layer, axis=axis) ** 2 for layer in layers for axis in (0, 1)))

@@ -9,11 +9,14 @@ import numpy as np
 from whyodd.words import number, percent
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from whyodd.patches.explanation import PatchExplanation
     from whyodd.patches.items import Item
     from whyodd.patches.strangest import StrangePatch
 
 _CHANNELS_TOLD = 3
+_LONGEST = 40  # characters of a name
 
 
 def sentence(e: PatchExplanation, i: int) -> str:
@@ -24,11 +27,19 @@ def sentence(e: PatchExplanation, i: int) -> str:
     strange = e.strangest(i)
     parts = [f"oddest at {place_text(strange, e.items[i])}, outlierness {number(strange.outlierness)}"]
     if len(e.channels) > 1:
-        told = [f"{name} {percent(part / total)}" for name, part in e.by_channel(i).items() if part > 0.0]
+        told = [
+            f"{_short(name)} {percent(part / total)}" for name, part in e.by_channel(i).items() if part > 0.0
+        ]
         parts.append(f"of all outlierness {', '.join(told[:_CHANNELS_TOLD])}")
     unit = "time step" if e.is_series else "pixel"
     parts.append(f"{percent(float(e.unexplained[i]) / total)} belongs to no single {unit}")
     return "; ".join(parts)
+
+
+def _short(name: str) -> str:
+    """Name on one line; a long one without its middle, since the ends tell channels apart."""
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}…{line[-(_LONGEST // 2 - 1) :]}"
 
 
 def place_text(strange: StrangePatch, item: Item) -> str:
@@ -48,11 +59,31 @@ def place_text(strange: StrangePatch, item: Item) -> str:
         return f"rows {first[0]} to {last[0]}, columns {first[1]} to {last[1]}"
     if item.times is None:
         return f"steps {first[0]} to {last[0]}"
-    return f"{time_text(item.times[first[0]])} to {time_text(item.times[last[0]])}"
+    zone = " (UTC)" if item.is_utc else ""
+    return f"{time_text(item.times[first[0]])} to {time_text(item.times[last[0]])}{zone}"
 
 
 def time_text(time: object) -> str:
-    """Point in time, to the second."""
+    """Point in time: to the day if that is all, else to the second, or finer where that takes part in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [time_text(np.datetime64(time)) for time in ("2024-02-29", "2024-02-29T12:00:00.25")]
+    ['2024-02-29', '2024-02-29 12:00:00.250']
+    >>> time_text(np.timedelta64(90, "s")), time_text(np.float64(0.5))
+    ('90 s', '0.5')
+    """
     if isinstance(time, np.datetime64):
-        return str(np.datetime_as_string(time.astype("datetime64[s]"))).replace("T", " ")
-    return str(time)
+        return _date_text(time)
+    if isinstance(time, np.timedelta64):
+        return f"{time / np.timedelta64(1, 's'):.12g} s"
+    return f"{time:.12g}" if isinstance(time, float) else str(time)
+
+
+def _date_text(time: np.datetime64) -> str:
+    if np.datetime_data(time.dtype)[0] == "D":
+        return str(time)
+    units: tuple[Literal["s", "ms", "us"], ...] = ("s", "ms", "us")
+    unit = next((unit for unit in units if time.astype(f"datetime64[{unit}]") == time), "ns")
+    return str(np.datetime_as_string(time, unit=unit)).replace("T", " ")  # type: ignore[call-overload]

@@ -1,0 +1,116 @@
+"""Results on pictures, as files: heatmaps, strangest windows and a table."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from whyodd.cli.picture_names import unique_stems
+from whyodd.io.atomic import replacing
+from whyodd.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from whyodd.cli.picture_model import ImageResult
+
+_STRANGEST = 3  # pictures whose strangest window is drawn
+_DOTS_PER_INCH = (120, 400)  # least and most
+
+
+def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
+    """Make sure that results can be written to ``out``, and that they do not replace the pictures."""
+    from whyodd.plots.figures import blank_figure
+
+    blank_figure((1.0, 1.0))  # a missing matplotlib is told now, not after the work
+    for source in sources:
+        if out.resolve() == (source if source.is_dir() else source.parent).resolve():
+            raise ValueError(
+                f"{out} is where the pictures are, which the results might replace. Choose another --out."
+            )
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")
+
+
+def write_results(
+    result: ImageResult, out: Path, *, top: int | None = None, progress: bool = False
+) -> dict[Path, Path]:
+    """Write scores.csv, heatmaps of the ``top`` oddest pictures (all by default), and strangest windows.
+
+    Returns
+    -------
+    dict of Path
+        For each picture that has a heatmap, that.
+    """
+    _make(out)
+    drawn = result.files[:top]
+    stems = unique_stems(drawn)
+    written = {file: out / f"{stem}.png" for file, stem in zip(drawn, stems, strict=True)}
+    with progress_bar(len(drawn), "Drawing pictures") if progress else nullcontext() as report:
+        for i, path in enumerate(written.values()):
+            _draw_heatmap(result, i, path)
+            if i < _STRANGEST:
+                _draw_strangest(result, i, out / f"strangest-{path.name}")
+            if report is not None:
+                report(i + 1)
+    write_csv(result, written, out / "scores.csv")
+    return written
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot make the folder {folder}: {error.strerror}. Choose another --out.") from error
+
+
+def _draw_heatmap(result: ImageResult, i: int, path: Path) -> None:
+    from whyodd.plots.figures import blank_figure
+    from whyodd.plots.heatmap import PANEL, figure_size, heatmaps
+
+    one = result.explanation[i]
+    least, most = _DOTS_PER_INCH
+    figure = heatmaps(one, result.limit, figure=blank_figure(figure_size(one)))
+    # As many dots as the picture has pixels, if that is sensible: a single odd pixel must not get lost.
+    _save(figure, path, min(max(round(one.data[0].shape[1] / PANEL), least), most))
+
+
+def _draw_strangest(result: ImageResult, i: int, path: Path) -> None:
+    from whyodd.plots.figures import blank_figure
+    from whyodd.plots.strangest import SIZE, strangest
+
+    _save(strangest(result.explanation, i, figure=blank_figure(SIZE)), path, _DOTS_PER_INCH[0])
+
+
+def _save(figure: Any, path: Path, dots_per_inch: int) -> None:
+    with replacing(path) as draft, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
+        figure.savefig(draft, dpi=dots_per_inch)
+
+
+def table_lines(result: ImageResult, written: dict[Path, Path]) -> Iterator[dict[str, Any]]:
+    """The table by row: the columns of ``explanation.table()``, the file, and its heatmap."""
+    table = result.explanation.table()
+    for file, *cells in zip(result.files, *table.values(), strict=True):
+        heatmap = written.get(file)
+        yield {
+            **dict(zip(table, cells, strict=True)),
+            "file": str(file),
+            "heatmap": None if heatmap is None else str(heatmap),
+        }
+
+
+def write_csv(result: ImageResult, written: dict[Path, Path], path: Path) -> None:
+    """Write a line for each picture, the oddest first."""
+    lines = list(table_lines(result, written))
+    with (
+        replacing(path) as draft,
+        # Names of files may hold bytes that are no letters.
+        draft.open("x", newline="", encoding="utf-8", errors="backslashreplace") as file,
+    ):
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)

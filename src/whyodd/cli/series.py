@@ -1,0 +1,201 @@
+"""``whyodd series``: when a series is odd, and in which channels, as a picture and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from whyodd.io.atomic import replacing
+from whyodd.io.tables import check_table
+from whyodd.words import number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyodd.cli.series_model import OddSpan
+    from whyodd.patches import PatchExplanation
+
+_CHANNELS = 3  # of each window that are told
+_DOTS_PER_INCH = 150
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """Names of columns in a list such as "a,b"."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def series(
+    train: Annotated[
+        Path, typer.Argument(help="Normal series: CSV, TSV, Parquet or JSON lines, a row per time step.")
+    ],
+    test: Annotated[
+        Path | None,
+        typer.Argument(help="Series to explain. Without it the normal one is, each window by all others."),
+    ] = None,
+    window: Annotated[int, typer.Option(min=1, help="Rows of a window: about one period, if any.")] = 32,
+    stride: Annotated[int, typer.Option(min=1, help="Steps between windows.")] = 1,
+    time: Annotated[
+        str | None, typer.Option(help="Column that tells the time; by default the one of dates.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Use only these columns, as in a,b; by default all numbers.")
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Leave out these columns. Without its time, rows are even steps.")
+    ] = None,
+    max_patches: Annotated[int, typer.Option(min=2, help="Windows to train on.")] = 10_000,
+    nu: Annotated[
+        float, typer.Option(min=1e-6, max=1.0, help="Share of windows that may be outliers in training.")
+    ] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Which windows are drawn.")] = 0,
+    top: Annotated[int, typer.Option(min=1, help="How many of the strangest places to list.")] = 5,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("series"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")] = False,
+) -> None:
+    """Learn what a normal series looks like, then show when another one is odd, and in which channels.
+
+    Trains a one-class SVM on windows of the series, each channel in units of its standard deviation. Writes
+    series.png, strangest.png, relevance.csv (of each step and channel) and windows.csv (the strangest
+    places).
+
+    Example: whyodd series normal.csv today.csv --window 32 --out odd/
+    """
+    for path in (train, test):
+        if path is not None:
+            check_table(path)
+    check_folder(out)
+    # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
+    from whyodd.cli.series_model import Settings, explain_series, odd_spans
+
+    settings = Settings(
+        window=window,
+        stride=stride,
+        time=time,
+        columns=_names(columns),
+        drop=_names(drop),
+        max_patches=max_patches,
+        nu=nu,
+        seed=seed,
+    )
+    result = explain_series(train, test, settings, progress=not quiet and sys.stderr.isatty())
+    for note in () if quiet else result.notes:
+        typer.echo(f"Note: {note}", err=True)
+    e, spans = result.explanation, odd_spans(result.explanation, 0, top)
+    files = write_results(e, spans, out)
+    if as_json:
+        typer.echo(json.dumps(summary(e, spans, result.notes, files), indent=2))
+        return
+    show(e, spans, Console())
+    typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
+
+
+def check_folder(out: Path) -> None:
+    """Say before the work that results cannot be drawn, or written to ``out``."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")
+    from whyodd.plots.figures import pyplot
+
+    pyplot()
+
+
+def write_results(e: PatchExplanation, spans: Sequence[OddSpan], out: Path) -> list[Path]:
+    """Write relevance.csv, windows.csv and the pictures; returns what was written."""
+    from whyodd.plots.series import series as draw_series
+    from whyodd.plots.strangest import strangest
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot make the folder {out}: {error.strerror}. Choose another --out.") from None
+    write_relevance(e, out / "relevance.csv")
+    write_windows(spans, out / "windows.csv")
+    _save(draw_series(e), out / "series.png")
+    _save(strangest(e), out / "strangest.png")
+    return [out / name for name in ("series.png", "strangest.png", "relevance.csv", "windows.csv")]
+
+
+def _save(figure: Any, path: Path) -> None:
+    from whyodd.plots.figures import pyplot
+
+    with replacing(path) as draft:
+        figure.savefig(draft, dpi=_DOTS_PER_INCH)
+    pyplot().close(figure)
+
+
+def write_relevance(e: PatchExplanation, path: Path) -> None:
+    """Write a row for each step: its time or number, its relevance, and that of each channel."""
+    from whyodd.cli.series_model import step_text
+
+    item, heat = e.items[0], e.heatmap(0).reshape(len(e.data[0]), -1)
+    first = "step" if item.times is None else "time (UTC)" if item.is_utc else "time"
+    with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow((first, "all channels", *e.channels))
+        for step, parts in enumerate(heat.tolist()):
+            writer.writerow((step_text(item, step), sum(parts), *parts))
+
+
+def write_windows(spans: Sequence[OddSpan], path: Path) -> None:
+    """Write a row for each of the strangest places, the strangest first."""
+    with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ("rank", "from", "to", "first_row", "last_row", "relevance", "outlierness", "channels")
+        )
+        for rank, span in enumerate(spans, start=1):
+            rows = (span.start, span.stop - 1)
+            writer.writerow(
+                (rank, span.since, span.until, *rows, span.relevance, span.outlierness, channels_text(span))
+            )
+
+
+def channels_text(span: OddSpan) -> str:
+    """Channels with the most relevance in a window, and their shares."""
+    return ", ".join(f"{name} {percent(part)}" for name, part in list(span.channels.items())[:_CHANNELS])
+
+
+def summary(
+    e: PatchExplanation, spans: Sequence[OddSpan], notes: Sequence[str], files: Sequence[Path]
+) -> dict[str, Any]:
+    """All that the command tells, as a plain dictionary."""
+    return {
+        "why": e.why(0),
+        "outlierness": float(e.outlierness[0]),
+        "unexplained": float(e.unexplained[0]),
+        "channels": e.by_channel(0),
+        "windows": [asdict(span) for span in spans],
+        "notes": list(notes),
+        "files": [str(file) for file in files],
+    }
+
+
+def show(e: PatchExplanation, spans: Sequence[OddSpan], console: Console) -> None:
+    """Print where the series is odd, and its strangest places."""
+    # Text, not str: a name in square brackets is no markup.
+    console.print(Text(f"{e.names[0]}: {e.why(0)}"), highlight=False)
+    if not spans:
+        return
+    console.print("\nWindows with the most relevance, from all windows that look at their steps:\n")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("#", justify="right", no_wrap=True)
+    for title in ("from", "to"):
+        table.add_column(title, min_width=10)
+    for title in ("rele-\nvance", "of\nall", "outlier-\nness"):
+        table.add_column(title, justify="right", no_wrap=True)
+    if len(e.channels) > 1:
+        table.add_column("channels", min_width=10, overflow="fold")
+    for rank, span in enumerate(spans, start=1):
+        numbers = (number(span.relevance), percent(span.share), number(span.outlierness))
+        told = [Text(channels_text(span))] if len(e.channels) > 1 else []
+        table.add_row(str(rank), span.since, span.until, *numbers, *told)
+    console.print(table)

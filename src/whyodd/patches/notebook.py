@@ -1,0 +1,140 @@
+"""What notebooks show of images and series: the oddest ones, with pictures of where they are odd."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from importlib.util import find_spec
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.patches.colours import common_limit, displayed, overlay
+from whyodd.words import number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.patches.explanation import PatchExplanation
+
+_SHOWN = 5
+_LONGEST_SIDE = 200  # pixels of a picture on the page
+_STRIP = (400, 40)  # pixels of the relevance of a series
+_COLOUR = "#d9622b"  # a mid-tone that stands out on white and on black alike
+_PLAIN = "background:none;border:none;color:inherit;font-size:inherit;"
+_CELL = f"{_PLAIN}padding:6px 14px 6px 0;text-align:left;vertical-align:top;"
+_TEXT = f"{_CELL}overflow-wrap:anywhere;min-width:12em;max-width:26em;white-space:normal;"
+_NO_PICTURES = "Pictures need pillow. Run: pip install 'whyodd[plots]'"
+
+
+def html_view(e: PatchExplanation) -> str:
+    """HTML of the five oddest items: name, outlierness, where it is odd, the picture, its relevance over it.
+
+    All pictures have the same colour scale. Of a series there is a strip of its relevance over time. Without
+    pillow there are words only, and one sentence on how to get the pictures.
+
+    Returns
+    -------
+    str
+        One ``<div>``; everything that comes from the data is escaped.
+    """
+    notes = _notes(e)
+    footer = "".join(f"<div style='opacity:.75;margin-top:4px'>{escape(note)}</div>" for note in notes)
+    return (
+        "<div style='font-size:13px;line-height:1.45'>"
+        f"<div style='font-weight:600;margin-bottom:4px'>{_title(e)}</div>"
+        f"<table style='{_PLAIN}border-collapse:collapse'>{''.join(_rows(e))}</table>{footer}</div>"
+    )
+
+
+def _title(e: PatchExplanation) -> str:
+    kind = "series" if e.is_series else ("image" if len(e) == 1 else "images")
+    rest = f": the {_SHOWN} oddest" if len(e) > _SHOWN else ""
+    return f"Explanation of {len(e)} {kind}{rest}"
+
+
+def _rows(e: PatchExplanation) -> list[str]:
+    shown = e.top(_SHOWN) if len(e) else e
+    # Of all items, not only of those shown: the scale is that of the set.
+    limit = common_limit(e.relevance) if not e.is_series else 1.0
+    return [_line(_words(shown, i) + _views(shown, i, limit)) for i in range(len(shown))]
+
+
+def _words(e: PatchExplanation, i: int) -> str:
+    return (
+        f"<td style='{_TEXT}'><div style='font-weight:600'>{escape(e.names[i])}</div>"
+        f"<div>outlierness {number(float(e.outlierness[i]))}</div>"
+        f"<div style='opacity:.75'>{escape(e.why(i))}</div></td>"
+    )
+
+
+def _views(e: PatchExplanation, i: int, limit: float) -> str:
+    if e.is_series:
+        return f"<td style='{_CELL}'>{_strip(e.heatmap(i))}</td>"
+    if not _has_pillow():
+        return ""
+    pictures = {
+        "the picture": displayed(e.data[i]),
+        "its relevance": overlay(e.data[i], e.heatmap(i), limit),
+    }
+    images = "&nbsp;&nbsp;".join(_picture(pixels, what) for what, pixels in pictures.items())
+    return f"<td style='{_CELL}white-space:nowrap'>{images}</td>"
+
+
+def _notes(e: PatchExplanation) -> list[str]:
+    if e.is_series:
+        return ["The strips show the relevance of each time step, from the first to the last."]
+    if not _has_pillow():
+        return [_NO_PICTURES]
+    return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
+
+
+def _has_pillow() -> bool:
+    return find_spec("PIL") is not None
+
+
+def _picture(pixels: NDArray[np.uint8], what: str) -> str:
+    """Picture inside the page: no file beside it."""
+    from PIL import Image
+
+    image = _sized(Image.fromarray(pixels))
+    file = BytesIO()
+    image.save(file, format="PNG")
+    data = b64encode(file.getvalue()).decode("ascii")
+    size = f"width='{image.width}' height='{image.height}'"
+    return (
+        f"<img alt='{what}' title='{what}' {size} style='max-width:none' src='data:image/png;base64,{data}'>"
+    )
+
+
+def _sized(image: Any) -> Any:
+    """Large pictures smaller without aliasing; small ones enlarged by a whole number, so that pixels show."""
+    from PIL import Image
+
+    longest = max(image.size)
+    if longest > _LONGEST_SIDE:
+        sides = [max(round(side * _LONGEST_SIDE / longest), 1) for side in image.size]
+        return image.resize(sides, Image.Resampling.BOX)
+    times = _LONGEST_SIDE // longest
+    return image.resize([times * side for side in image.size], Image.Resampling.NEAREST)
+
+
+def _strip(relevance: NDArray[np.float64]) -> str:
+    """Relevance over time as a filled curve; of many steps the largest of each bunch."""
+    width, height = _STRIP
+    steps = relevance.reshape(len(relevance), -1).sum(axis=1)
+    starts = np.unique(np.linspace(0, len(steps), min(len(steps), width), endpoint=False).astype(int))
+    heights = np.maximum(np.maximum.reduceat(steps, starts), 0.0)
+    heights = height * heights / (heights.max() or 1.0)
+    across = (np.arange(len(heights)) + 0.5) * width / len(heights)
+    points = " ".join(f"{x:.1f},{height - y:.1f}" for x, y in zip(across, heights, strict=True))
+    return (
+        f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img'>"
+        "<title>relevance over time</title>"
+        f"<polygon fill='{_COLOUR}' points='0,{height} {points} {width},{height}'/></svg>"
+    )
+
+
+def _line(cells: str) -> str:
+    return f"<tr style='background:none;border-top:1px solid rgba(128,128,128,.45)'>{cells}</tr>"

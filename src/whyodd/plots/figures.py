@@ -1,0 +1,53 @@
+"""What all pictures share: where they are drawn, and names that fit above them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_LONGEST = 40
+
+
+def pyplot() -> Any:
+    """The module ``pyplot`` of matplotlib, or one sentence on how to get it."""
+    return _matplotlib("pyplot")
+
+
+def blank_figure(size: tuple[float, float]) -> Any:
+    """Figure of ``size`` inches that no window shows: for files."""
+    return _matplotlib("figure").Figure(figsize=size)
+
+
+def _matplotlib(part: str) -> Any:
+    try:
+        return import_module(f"matplotlib.{part}")
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Plots need matplotlib: it is not installed. Run: pip install 'whyodd[plots]'"
+        ) from None
+
+
+def add_panel(
+    figure: Any, size: tuple[float, float], left: float, top: float, width: float, height: float
+) -> Any:
+    """Axes at a place in inches from the upper left corner, on a figure that was planned to have ``size``.
+
+    Fixed places, unlike a layout that is worked out, keep panels in line whatever the shapes of pictures.
+    """
+    across, down = size
+    return figure.add_axes((left / across, 1.0 - (top + height) / down, width / across, height / down))
+
+
+def title_of(name: str, longest: int = _LONGEST) -> str:
+    """Name in one line, its middle left out if it is long.
+
+    Examples
+    --------
+    >>> from whyodd.plots.figures import title_of
+    >>> title_of("scan.png"), title_of("a_very_long_name_of_a_picture.png", 20)
+    ('scan.png', 'a_very_lo…icture.png')
+    """
+    line = "".join(letter if letter.isprintable() else " " for letter in name)
+    if len(line) <= longest:
+        return line
+    return f"{line[: (longest - 1) // 2]}…{line[-(longest // 2) :]}"
