@@ -56,8 +56,8 @@ class Decomposition:
     log_inlierness : ndarray of shape (n,)
         log g; the inlierness itself is its exponential and may underflow.
     discarded : ndarray of shape (n,)
-        Share of the soft assignment, at most the ``tolerance`` that was allowed, whose part of o is counted
-        as unexplained although centers far away would explain some of it.
+        0, or the ``tolerance`` t that was allowed, where it was made use of: centers with less than that of
+        the soft assignment together were left out, which makes o larger by at most -log(1 - t).
     """
 
     relevance: Floats

@@ -58,7 +58,7 @@ def image(
     border: Annotated[Border, typer.Option(help="What windows see beyond the edges.")] = Border.VALID,
     width: Annotated[int | None, typer.Option(min=1, help="Bring pictures to this width first.")] = None,
     contrast: Annotated[bool, typer.Option("--contrast", help="Take out changes of light.")] = False,
-    max_patches: Annotated[int, typer.Option(min=2, help="Patches to train on.")] = 30_000,
+    max_patches: Annotated[int, typer.Option(min=2, help="Patches to train on.")] = 20_000,
     nu: Annotated[
         float, typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers in training.")
     ] = 0.1,
@@ -111,7 +111,7 @@ def _hush(text: str) -> None:
 
 def show(result: ImageResult, console: Console) -> None:
     """Print the oddest pictures, and where they are odd."""
-    e, shown = result.explanation, result.explanation.top(_SHOWN)
+    e, shown = result.explanation, result.explanation[:_SHOWN]
     trained = f"A one-class SVM learned the patches of {count(result.n_trained)}."
     console.print(
         f"{trained} The oddest of {count(len(e))}:\n" if len(e) > 1 else f"{trained}\n", highlight=False
@@ -119,16 +119,16 @@ def show(result: ImageResult, console: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("picture", min_width=9, overflow="fold")
-    for title in ("outlier-\nness", "per\nwindow", "strangest\nwindow"):
+    for title in ("outlierness\nper window", "in\nall", "strangest\nwindow"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("where", min_width=12)
     columns = shown.table()
-    names = ("item", "outlierness", "per_window", "strangest_window", "where")
+    names = ("item", "per_window", "outlierness", "strangest_window", "where")
     for rank, (name, *scores, where) in enumerate(
         zip(*(columns[key] for key in names), strict=True), start=1
     ):
         # Text, not str: a name in square brackets is no markup.
         table.add_row(str(rank), Text(name), *(number(float(score)) for score in scores), where)
     console.print(table)
-    if len(set(e.table()["windows"])) > 1:
-        console.print("\nThe pictures differ in size, so compare their outlierness per window.")
+    if len(set(e.n_windows.tolist())) > 1:
+        console.print("\nThe pictures differ in size, so they are ranked by their outlierness per window.")

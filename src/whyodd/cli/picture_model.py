@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whyodd.cli.picture_names import count, printable
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Settings:
     border: str = "valid"
     width: int | None = None
     contrast: bool = False
-    max_patches: int = 30_000
+    max_patches: int = 20_000
     nu: float = 0.1
     q: float = 2.0
     seed: int = 0
@@ -127,7 +129,8 @@ def explain_pictures(
     model = settings.model(verbose=progress).fit(trained)
     _announce(explained, settings, say)
     e = model.explain(explained, names=[printable(file.name) for file in files], progress=progress)
-    ranked = e.top(len(e))
+    # Pictures may differ in size, and with it in the number of windows.
+    ranked = e[np.argsort(-e.per_window, kind="stable")]
     return ImageResult(
         explanation=ranked,
         files=tuple(files[i] for i in ranked.rows),

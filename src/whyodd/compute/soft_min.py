@@ -93,6 +93,10 @@ def effective_distances(d2, radial, out):
         for j in range(d2.size):
             t = (d2[j] * rate) * rate
             out[j] = t * t * factor
+    elif radial.q == 6.0:
+        for j in range(d2.size):
+            t = (d2[j] * rate) * rate
+            out[j] = t * t * t * factor
     else:
         q = kind(radial.q)
         for j in range(d2.size):

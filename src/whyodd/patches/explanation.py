@@ -87,8 +87,6 @@ class PatchExplanation:
         twins: Sequence[int | None],
     ) -> PatchExplanation:
         """Sum up what each scale says of each item."""
-        if names is not None and len(names) != len(items):
-            raise ValueError(f"{len(names)} names came for {len(items)} items: expected one for each.")
         return cls(
             items=tuple(items),
             relevance=tuple(
@@ -111,6 +109,18 @@ class PatchExplanation:
         return tuple(item.given for item in self.items)
 
     @property
+    def n_windows(self) -> NDArray[np.intp]:
+        """How many windows of each item (n,) hold no gap."""
+        return np.array(
+            [sum(int(np.isfinite(s).sum()) for s in maps) for maps in self.score_maps], dtype=np.intp
+        )
+
+    @property
+    def per_window(self) -> NDArray[np.float64]:
+        """Mean outlierness of the windows of each item (n,): to compare items of different size."""
+        return self.outlierness / np.maximum(self.n_windows, 1)
+
+    @property
     def channels(self) -> tuple[str, ...]:
         """Names of the channels."""
         return self.model.channels_
@@ -130,9 +140,9 @@ class PatchExplanation:
         return {self.channels[c]: float(totals[c]) for c in np.argsort(-totals, kind="stable")}
 
     def strangest(self, i: int) -> StrangePatch:
-        """The window of item ``i`` with the highest outlierness, beside the normal patch most like it.
+        """The window of item ``i`` with the most relevance in it, beside the normal patch most like it.
 
-        Of several scales the one that stands out most from its usual outlierness tells.
+        Of several scales the one tells whose windows stand out most from their usual outlierness.
         """
         i = self._position(i)
         scales, maps, item = self.model.scales_, self.score_maps[i], self.items[i]
@@ -143,8 +153,9 @@ class PatchExplanation:
         if not np.isfinite(np.concatenate([scores.ravel() for scores in maps])).any():
             raise ValueError(f"{self.names[i]}: every window holds a gap, so that none is the strangest.")
         which = int(np.argmax(told))
-        values = self.model.prepared(item)
-        return item.placed(strangest_window(scales[which], values, maps[which], self.twins[i]))
+        values, heat = self.model.prepared(item), item.as_values(self.relevance[i])
+        window = strangest_window(scales[which], values, heat, maps[which], self.twins[i])
+        return item.placed(self.model.in_raw_units(window))
 
     def why(self, i: int = 0) -> str:
         """Where item ``i`` is odd, in one sentence."""
@@ -172,13 +183,13 @@ class PatchExplanation:
 
     def table(self) -> dict[str, list[Any]]:
         """A line for each item, by column: outlierness, the strangest window and where it is."""
-        n_windows = [sum(int(np.isfinite(scores).sum()) for scores in maps) for maps in self.score_maps]
+        n_windows = self.n_windows.tolist()
         strange = [self.strangest(i) if n_windows[i] else None for i in range(len(self))]
         return {
             "item": list(self.names),
             "outlierness": self.outlierness.tolist(),
             "windows": n_windows,
-            "per_window": [float(o / max(n, 1)) for o, n in zip(self.outlierness, n_windows, strict=True)],
+            "per_window": self.per_window.tolist(),
             "unexplained": self.unexplained.tolist(),
             "strangest_window": [None if s is None else s.outlierness for s in strange],
             "where": [

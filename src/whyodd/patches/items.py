@@ -77,6 +77,11 @@ class Item:
             relevance = np.delete(relevance, self._added, axis=0)
         return relevance.reshape(self.given.shape)
 
+    def as_values(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Relevance in the shape of what was given in that of ``values``: 0 where time jumps."""
+        by_channel = relevance.reshape(-1, len(self.channels)) if self.times is not None else relevance
+        return np.insert(by_channel, self.jumps, 0.0, axis=0).reshape(self.values.shape)
+
     def placed(self, window: StrangePatch) -> StrangePatch:
         """A window of ``values`` at its place in what was given."""
         if self._jumps is None:
@@ -103,7 +108,9 @@ class Item:
     def fingerprint(self) -> bytes:
         """Equal for equal numbers in the same shape."""
         numbers = np.ascontiguousarray(self.values, dtype=np.float64)
-        return hashlib.blake2b(repr(numbers.shape).encode() + numbers.tobytes()).digest()
+        digest = hashlib.blake2b(repr(numbers.shape).encode())
+        digest.update(numbers.data)
+        return digest.digest()
 
 
 def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:

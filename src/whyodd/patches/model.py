@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
-from whyodd.adapters import neuralize
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
-from whyodd.patches.scale import Scale, View
+from whyodd.patches.scale import View
+from whyodd.patches.training import balanced, fit_scale
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -27,16 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network import DistanceNetwork
     from whyodd.patches.items import Item
+    from whyodd.patches.strangest import StrangePatch
 
     Floats = NDArray[np.floating]
-    Indices = NDArray[np.intp]
     ExcludeSelf = Literal["auto"] | bool
     Sizes = tuple[int, ...]
-
-# Training patches that tell how odd a usual one is.
-_SOME = 2048
 
 
 class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
@@ -144,9 +139,9 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         self.is_named_, self.time_ = given[0].is_named, time
         self.units_ = _units(given) if self.standardize else None
         values = [self.prepared(item) for item in given]
-        scales = [_fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
+        scales = [fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
         self.fingerprints_ = {item.fingerprint: i for i, item in enumerate(given)}
-        self.scales_ = _balanced(scales)
+        self.scales_ = balanced(scales)
         return self
 
     def outlierness(self, items: Any, *, exclude_self: ExcludeSelf = "auto") -> NDArray[np.float64]:
@@ -194,6 +189,8 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             Threads; all cores if None.
         """
         given = self._checked(items, time)
+        if names is not None and len(names) != len(given):
+            raise ValueError(f"{len(names)} names came for {len(given)} items: expected one for each.")
         twins = [self._twin(item, exclude_self) for item in given]
         total = sum(self._count_windows(item) for item in given)
         work = {"tolerance": self.tolerance, "n_jobs": n_jobs}
@@ -270,6 +267,12 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             )
         return np.ascontiguousarray(prepared, dtype=np.result_type(prepared, np.float32))
 
+    def in_raw_units(self, window: StrangePatch) -> StrangePatch:
+        """A window as it was given, unless ``prepare`` has made something else of it."""
+        if self.units_ is None or self.prepare is not None:
+            return window
+        return replace(window, values=window.values * self.units_, nearest=window.nearest * self.units_)
+
     def _twin(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
         """The training item that this one is, if that is to be left out."""
         if exclude_self not in ("auto", True, False):
@@ -335,47 +338,3 @@ def _units(items: Sequence[Item]) -> NDArray[np.float64]:
     stacked = np.concatenate([item.values.reshape(-1, item.values.shape[-1]) for item in items])
     spread = np.nanstd(stacked, axis=0, dtype=np.float64)
     return np.where(spread > 0.0, spread, 1.0)
-
-
-def _fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random: Any) -> Scale:
-    seen = [view.reduced(values) for values in items]
-    grids = [view.grid(values) for values in seen]
-    ends = np.cumsum([len(grid) for grid in grids])
-    drawn = _draw(int(ends[-1]), most, random)
-    owners = np.searchsorted(ends, drawn, side="right")
-    windows = drawn - np.concatenate([[0], ends[:-1]])[owners]
-    patches = np.concatenate([grids[i].extract(seen[i], windows[owners == i]) for i in np.unique(owners)])
-    whole = ~np.isnan(patches).any(axis=1)
-    if whole.sum() < 2:
-        raise ValueError(
-            f"{int(whole.sum())} of {len(whole)} patches are without gaps (NaN, jumps in time): at least two "
-            "are needed to train on. Fill the gaps, or use a smaller patch."
-        )
-    patches, owners, windows = patches[whole], owners[whole], windows[whole]
-    fitted = model.fit(patches)
-    network = neuralize(fitted)
-    return Scale(view, fitted, network, owners, windows, usual=_usual_outlierness(network, patches))
-
-
-def _draw(windows: int, most: int, random: Any) -> Indices:
-    """Numbers of up to ``most`` of the windows, ascending; all together are never made."""
-    if windows <= most:
-        return np.arange(windows)
-    drawn = sample_without_replacement(windows, most, method="tracking_selection", random_state=random)
-    return np.sort(drawn).astype(np.intp)
-
-
-def _usual_outlierness(network: DistanceNetwork, patches: Floats) -> float:
-    """Mean outlierness of some training patches, each without its own center."""
-    own = np.full(len(patches), -1, dtype=np.intp)
-    if network.rows is not None:
-        own[network.rows] = np.arange(network.n_centers)
-    some = slice(None, None, -(-len(patches) // _SOME))
-    return float(network.outlierness(patches[some], own=own[some]).mean())
-
-
-def _balanced(scales: Sequence[Scale]) -> tuple[Scale, ...]:
-    """Weights with which all scales have the same mean outlierness per pixel in training; the first has 1."""
-    levels = [scale.usual_per_pixel for scale in scales]
-    weights = [levels[0] / level if level > 0.0 else 1.0 for level in levels]
-    return tuple(replace(scale, weight=weight) for scale, weight in zip(scales, weights, strict=True))

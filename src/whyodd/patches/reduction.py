@@ -24,10 +24,16 @@ def block_means(values: Floats, size: int) -> Floats:
     """
     if size == 1:
         return values
+    sums = block_sums(values, size)
+    return (sums / _pixels_per_block(values.shape[:-1], size)[..., None]).astype(values.dtype)
+
+
+def block_sums(values: Floats, size: int) -> NDArray[np.float64]:
+    """Sums of ``values`` (*shape, C) over the same blocks."""
     sums = values.astype(np.float64)
     for axis in range(values.ndim - 1):
         sums = np.add.reduceat(sums, np.arange(0, values.shape[axis], size), axis=axis)
-    return (sums / _pixels_per_block(values.shape[:-1], size)[..., None]).astype(values.dtype)
+    return sums
 
 
 def spread(relevance: NDArray[np.float64], size: int, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.patches.grid import Grid
-from whyodd.patches.reduction import block_means, spread
+from whyodd.patches.reduction import block_means, block_sums, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,6 +126,15 @@ class Scale:
             self.weight * scores.reshape(grid.counts),
             discarded,
         )
+
+    def relevance_in_windows(self, relevance: Floats) -> NDArray[np.float64]:
+        """Sum of relevance (*shape, C) that lies in each window, (windows along each axis)."""
+        sums = block_sums(relevance, self.view.size)
+        grid = self.view.grid(sums)
+        inside = np.empty(len(grid))
+        for windows, parts in blocks(grid, sums, lambda _: None):
+            inside[windows] = parts.sum(axis=1)
+        return inside.reshape(grid.counts)
 
     def score(self, values: Floats, twin: int | None, report: Callable[[int], None]) -> NDArray[np.float64]:
         """Outlierness of each window, as :meth:`explain` has it."""

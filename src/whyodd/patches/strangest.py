@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrangePatch:
-    """A window and the normal patch that is most like it, as the model sees them.
+    """A window and the normal patch that is most like it.
 
     Attributes
     ----------
@@ -25,8 +25,10 @@ class StrangePatch:
         First pixel (or time step) of the window in the item, and the one after its last, along each axis.
     outlierness : float
         o_t of the window.
+    relevance : ndarray of shape (C,)
+        Relevance of each channel inside the window, from all windows that overlap it.
     values, nearest : ndarray of shape (*patch, C)
-        What the window holds, and the center with the largest assignment.
+        What the window holds, and the center with the largest assignment, as the model sees them.
     training_item : int or None
         Item of the fit that the normal patch is from, if the model knows.
     """
@@ -34,6 +36,7 @@ class StrangePatch:
     start: tuple[int, ...]
     stop: tuple[int, ...]
     outlierness: float
+    relevance: NDArray[np.float64]
     values: Floats
     nearest: Floats
     training_item: int | None
@@ -45,21 +48,32 @@ class StrangePatch:
 
 
 def strangest_window(
-    scale: Scale, values: Floats, scores: NDArray[np.float64], twin: int | None
+    scale: Scale,
+    values: Floats,
+    relevance: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    twin: int | None,
 ) -> StrangePatch:
-    """The window of an item (*shape, C) with the highest of the ``scores`` of one scale."""
+    """The window of an item (*shape, C) that holds most of its ``relevance`` (*shape, C).
+
+    That is where a heatmap is hottest. The window with the highest of the ``scores`` o_t may be another one:
+    what is odd there is not always in single pixels.
+    """
     seen = scale.view.reduced(values)
     grid = scale.view.grid(seen)
-    window = int(np.nanargmax(scores))
+    inside = np.where(np.isnan(scores), -np.inf, scale.relevance_in_windows(relevance))
+    window = int(np.argmax(inside))
     patch = grid.extract(seen, np.array([window]))
     own = None if twin is None else scale.own_centers(twin, len(grid))
     center = int(scale.network.nearest(patch, 1, own=None if own is None else own[[window]])[0][0, 0])
     shape = (*scale.view.patch, seen.shape[-1])
     start, stop = _within(grid.corner(window), scale, values.shape[:-1])
+    here = tuple(slice(*ends) for ends in zip(start, stop, strict=True))
     return StrangePatch(
         start=start,
         stop=stop,
         outlierness=float(scores.ravel()[window]),
+        relevance=relevance[here].reshape(-1, shape[-1]).sum(axis=0),
         values=patch.reshape(shape),
         nearest=np.asarray(scale.network.centers[center]).reshape(shape),
         training_item=scale.training_item(center),

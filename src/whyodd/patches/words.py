@@ -9,7 +9,10 @@ import numpy as np
 from whyodd.words import number, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal
+
+    from numpy.typing import NDArray
 
     from whyodd.patches.explanation import PatchExplanation
     from whyodd.patches.items import Item
@@ -26,14 +29,25 @@ def sentence(e: PatchExplanation, i: int) -> str:
         return "nothing is odd about it: its outlierness is 0"
     strange = e.strangest(i)
     parts = [f"oddest at {place_text(strange, e.items[i])}, outlierness {number(strange.outlierness)}"]
-    if len(e.channels) > 1:
-        told = [
-            f"{_short(name)} {percent(part / total)}" for name, part in e.by_channel(i).items() if part > 0.0
-        ]
-        parts.append(f"of all outlierness {', '.join(told[:_CHANNELS_TOLD])}")
+    if len(e.channels) > 1 and strange.relevance.sum() > 0.0:
+        parts.append(f"of the relevance there {channel_shares(e.channels, strange.relevance)}")
     unit = "time step" if e.is_series else "pixel"
     parts.append(f"{percent(float(e.unexplained[i]) / total)} belongs to no single {unit}")
     return "; ".join(parts)
+
+
+def channel_shares(channels: Sequence[str], relevance: NDArray[np.float64]) -> str:
+    """Channels with the most relevance (C,) and their shares of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> channel_shares(["pump", "heat"], np.array([1.0, 3.0]))
+    'heat 75 %, pump 25 %'
+    """
+    largest = np.argsort(-relevance, kind="stable")[:_CHANNELS_TOLD]
+    shares = [(channels[c], relevance[c] / relevance.sum()) for c in largest]
+    return ", ".join(f"{_short(name)} {percent(share)}" for name, share in shares if share > 0.0)
 
 
 def _short(name: str) -> str:
@@ -50,7 +64,8 @@ def place_text(strange: StrangePatch, item: Item) -> str:
     >>> import numpy as np
     >>> from whyodd.patches.items import as_items
     >>> from whyodd.patches.strangest import StrangePatch
-    >>> window = StrangePatch((3, 8), (10, 15), 2.0, np.zeros((7, 7, 1)), np.zeros((7, 7, 1)), None)
+    >>> patch = np.zeros((7, 7, 1))
+    >>> window = StrangePatch((3, 8), (10, 15), 2.0, np.ones(1), patch, patch, None)
     >>> place_text(window, as_items(np.zeros((32, 32)), 2)[0])
     'rows 3 to 9, columns 8 to 14'
     """

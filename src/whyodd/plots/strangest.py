@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
 
 # Inches: the figure of an image, its panels, the room above them and between them, and the bar's width.
-SIZE = (10.9, 3.5)
+SIZE = (11.2, 3.5)
 _PANEL, _TOP, _GAP, _BAR = 2.4, 0.8, 0.15, 0.1
 _MARK = "#00e5ff"  # stands out on any grey
 _HERE, _NORMAL = "#d9622b", "#3b82c4"
@@ -105,8 +105,12 @@ def _draw_difference(ax: Any, bar: Any, e: PatchExplanation, window: StrangePatc
     where = f", {e.channels[channel]}" if squares.size > 1 else ""
     ax.set_title(f"the window minus the normal{where}", fontsize=_SMALL)
     ax.set(xticks=[], yticks=[])
-    ax.figure.colorbar(drawn, cax=bar)
+    ax.figure.colorbar(drawn, cax=bar, ticks=[-limit, -limit / 2, 0.0, limit / 2, limit], format=_few_digits)
     bar.tick_params(labelsize=_SMALL - 1)
+
+
+def _few_digits(value: float, _: int) -> str:
+    return number(value, 2)
 
 
 def _origin(e: PatchExplanation, i: int, window: StrangePatch) -> str:

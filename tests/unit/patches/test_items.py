@@ -40,7 +40,7 @@ def one(frame, time=None):
 
 
 def window(start, stop):
-    return StrangePatch((start,), (stop,), 1.0, np.zeros((1, 1)), np.zeros((1, 1)), None)
+    return StrangePatch((start,), (stop,), 1.0, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -177,18 +177,21 @@ class TestJumps:
         model = whyodd.PatchModel(whyodd.KernelDensity(sigma=2.0), patch=(5,), stride=stride)
         model.fit(random.normal(size=(60, 2)))
         e = model.explain(frame)
-        relevance, total, best = np.zeros((90, 2)), 0.0, (0.0, 0)
+        relevance, total, best = np.zeros((90, 2)), 0.0, (0.0, 0, 0.0)
         for added, (start, stop) in enumerate(itertools.pairwise(bounds)):
             first = -(start + added) % stride  # windows stand every so many steps of all, jumps included
             if stop - start - first >= 5:
                 part = model.explain(values[start + first : stop])
                 relevance[start + first : stop] += part.heatmap(0)
                 total += part.outlierness[0]
-                best = max(best, (part.strangest(0).outlierness, start + first + part.strangest(0).start[0]))
+                strange = part.strangest(0)
+                place = start + first + strange.start[0]
+                best = max(best, (strange.relevance.sum(), place, strange.outlierness))
         np.testing.assert_allclose(e.heatmap(0), relevance, rtol=1e-9, atol=1e-12)
         assert e.outlierness[0] == pytest.approx(total, rel=1e-9)
         strange = e.strangest(0)
-        assert (strange.outlierness, strange.start[0]) == (pytest.approx(best[0], rel=1e-9), best[1])
+        assert strange.relevance.sum() == pytest.approx(best[0], rel=1e-9)
+        assert (strange.start[0], strange.outlierness) == (best[1], pytest.approx(best[2], rel=1e-9))
         np.testing.assert_array_equal(strange.values, values[strange.start[0] : strange.stop[0]])
 
     def test_windows_with_a_gap_are_left_out(self):

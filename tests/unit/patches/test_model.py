@@ -17,7 +17,7 @@ import whyodd
 from reference import patched
 from whyodd.models import MODELS
 from whyodd.patches.grid import BORDERS, Grid
-from whyodd.patches.model import _draw
+from whyodd.patches.training import _draw
 
 WITHIN = {np.float32: 1e-4, np.float64: 1e-9}
 PATCH = {"image": (3, 2), "series": (4,)}
