@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ from rich.text import Text
 from whyodd.cli.picture_files import prepare_folder, table_lines, write_results
 from whyodd.cli.picture_model import Settings, explain_pictures
 from whyodd.cli.picture_names import count
-from whyodd.words import number
+from whyodd.words import number, percent
 
 if TYPE_CHECKING:
     from whyodd.cli.picture_model import ImageResult
@@ -48,7 +47,7 @@ def image(
     normal: Annotated[Path, typer.Argument(help="Normal pictures: a file or a folder.")],
     test: Annotated[
         Path | None,
-        typer.Argument(help="Pictures to explain. Without it each normal picture is, by all other patches."),
+        typer.Argument(help="Pictures to explain. By default the normal ones, by all their other patches."),
     ] = None,
     patch: Annotated[int, typer.Option(min=1, help="Width and height of a patch, in pixels.")] = 7,
     stride: Annotated[int, typer.Option(min=1, help="Steps between windows.")] = 1,
@@ -56,13 +55,13 @@ def image(
         str, typer.Option(help="Look at means over so many pixels a side; several as in 4,8,16.")
     ] = "1",
     border: Annotated[Border, typer.Option(help="What windows see beyond the edges.")] = Border.VALID,
-    width: Annotated[int | None, typer.Option(min=1, help="Bring pictures to this width first.")] = None,
+    width: Annotated[int | None, typer.Option(min=1, help="Make all pictures this wide first.")] = None,
     contrast: Annotated[bool, typer.Option("--contrast", help="Take out changes of light.")] = False,
     max_patches: Annotated[int, typer.Option(min=2, help="Patches to train on.")] = 20_000,
     nu: Annotated[
         float, typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers in training.")
     ] = 0.1,
-    q: Annotated[float, typer.Option(min=0.01, help="Degree of the kernel exp(-d^q / (q sigma^q)).")] = 2.0,
+    q: Annotated[float, typer.Option(min=0.01, help="Degree of the kernel: 1 Laplacian, 2 Gaussian.")] = 2.0,
     seed: Annotated[int, typer.Option(min=0, help="Which patches are drawn.")] = 0,
     top: Annotated[int | None, typer.Option(min=1, help="Draw only so many of the oddest pictures.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("heatmaps"),
@@ -91,13 +90,12 @@ def image(
         seed=seed,
     )
     prepare_folder(out, [path for path in (normal, test) if path is not None])
-    progress = not quiet and sys.stderr.isatty()
-    result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=progress)
-    written = write_results(result, out, top=top, progress=progress)
+    result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
+    written = write_results(result, out, top=top, progress=not quiet)
     if as_json:
         typer.echo(json.dumps(list(table_lines(result, written)), indent=2))
         return
-    show(result, Console())
+    show(result, Console(), settings.width)
     typer.echo(f"\nHeatmaps and scores.csv: {out}")
 
 
@@ -109,8 +107,8 @@ def _hush(text: str) -> None:
     """Not said, since nobody wants to hear it."""
 
 
-def show(result: ImageResult, console: Console) -> None:
-    """Print the oddest pictures, and where they are odd."""
+def show(result: ImageResult, console: Console, width: int | None = None) -> None:
+    """Print the oddest pictures, and where they are odd; ``width`` they were brought to."""
     e, shown = result.explanation, result.explanation[:_SHOWN]
     trained = f"A one-class SVM learned the patches of {count(result.n_trained)}."
     console.print(
@@ -119,16 +117,24 @@ def show(result: ImageResult, console: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("picture", min_width=9, overflow="fold")
-    for title in ("outlierness\nper window", "in\nall", "strangest\nwindow"):
+    for title in ("outlierness\nper window", "in\nall", "on no\npixel", "strangest\nwindow"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("where", min_width=12)
     columns = shown.table()
-    names = ("item", "per_window", "outlierness", "strangest_window", "where")
-    for rank, (name, *scores, where) in enumerate(
+    names = ("item", "per_window", "outlierness", "unexplained", "strangest_window", "where")
+    for rank, (name, mean, total, unexplained, strangest, where) in enumerate(
         zip(*(columns[key] for key in names), strict=True), start=1
     ):
+        scores = (number(mean), number(total), percent(unexplained / (total or 1.0)), number(strangest))
         # Text, not str: a name in square brackets is no markup.
-        table.add_row(str(rank), Text(name), *(number(float(score)) for score in scores), where)
+        table.add_row(str(rank), Text(name), *scores, where)
     console.print(table)
+    if result.usual is not None:
+        low, high = map(number, result.usual)
+        console.print(
+            f"\nNormal pictures, without themselves, have {low} to {high} per window.", highlight=False
+        )
+    if width is not None:
+        console.print(f"\nRows and columns are those of pictures {width} pixels wide.", highlight=False)
     if len(set(e.n_windows.tolist())) > 1:
         console.print("\nThe pictures differ in size, so they are ranked by their outlierness per window.")

@@ -66,12 +66,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class ImageResult:
-    """What was found: pictures explained, the oddest first, their files, and the colour scale."""
+    """What was found: pictures explained, the oddest first, their files, and the colour scale.
+
+    ``usual`` is the range of outlierness per window of some normal pictures, if others were explained.
+    """
 
     explanation: PatchExplanation
     files: tuple[Path, ...]
     limit: float
     n_trained: int
+    usual: tuple[float, float] | None = None
 
 
 def _hush(text: str) -> None:
@@ -126,16 +130,18 @@ def explain_pictures(
     trained, explained = images[:n_normal], images[n_normal:] if test is not None else images
     _check_variety(trained, normal)
     say(f"Training on {count(len(trained))} ...")
-    model = settings.model(verbose=progress).fit(trained)
+    model = settings.model(verbose=progress and sys.stderr.isatty()).fit(trained)
     _announce(explained, settings, say)
     e = model.explain(explained, names=[printable(file.name) for file in files], progress=progress)
     # Pictures may differ in size, and with it in the number of windows.
     ranked = e[np.argsort(-e.per_window, kind="stable")]
+    calm = None if test is None else model.explain(trained[:: -(-len(trained) // _CALM)])
     return ImageResult(
         explanation=ranked,
         files=tuple(files[i] for i in ranked.rows),
-        limit=_limit(model, ranked, trained if test is not None else []),
+        limit=_limit(ranked, calm),
         n_trained=len(trained),
+        usual=None if calm is None else (float(calm.per_window.min()), float(calm.per_window.max())),
     )
 
 
@@ -191,12 +197,9 @@ def _announce(images: Sequence[NDArray[Any]], settings: Settings, say: Say) -> N
         say("This takes a while: --width 256 or --stride 2 makes it shorter.")
 
 
-def _limit(model: PatchModel, e: PatchExplanation, normal: Sequence[NDArray[Any]]) -> float:
+def _limit(e: PatchExplanation, calm: PatchExplanation | None) -> float:
     """Colour scale of the pictures, or one that leaves room above some normal ones if that is wider."""
     from whyodd.patches.colours import common_limit
 
     limit = common_limit(e.relevance)
-    if not normal:
-        return limit
-    some = list(normal[:: -(-len(normal) // _CALM)])
-    return max(limit, _HEADROOM * common_limit(model.explain(some).relevance))
+    return limit if calm is None else max(limit, _HEADROOM * common_limit(calm.relevance))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,18 +39,19 @@ def series(
     ],
     test: Annotated[
         Path | None,
-        typer.Argument(help="Series to explain. Without it the normal one is, each window by all others."),
+        typer.Argument(help="Series to explain. By default the normal one, each window by all its others."),
     ] = None,
     window: Annotated[int, typer.Option(min=1, help="Rows of a window: about one period, if any.")] = 32,
     stride: Annotated[int, typer.Option(min=1, help="Steps between windows.")] = 1,
     time: Annotated[
-        str | None, typer.Option(help="Column that tells the time; by default the one of dates.")
+        str | None, typer.Option(help="Column that tells the time. By default one of dates, or called time.")
     ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Use only these columns, as in a,b; by default all numbers.")
     ] = None,
     drop: Annotated[
-        str | None, typer.Option(help="Leave out these columns. Without its time, rows are even steps.")
+        str | None,
+        typer.Option(help="Leave out these columns. If the time is left out, rows count as even steps."),
     ] = None,
     max_patches: Annotated[int, typer.Option(min=2, help="Windows to train on.")] = 10_000,
     nu: Annotated[
@@ -60,7 +61,7 @@ def series(
     top: Annotated[int, typer.Option(min=1, help="How many of the strangest places to list.")] = 5,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("series"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no notes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")] = False,
 ) -> None:
     """Learn what a normal series looks like, then show when another one is odd, and in which channels.
 
@@ -73,6 +74,7 @@ def series(
     for path in (train, test):
         if path is not None:
             check_table(path)
+    check_extras()
     check_folder(out)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.series_model import Settings, explain_series, odd_spans
@@ -87,8 +89,8 @@ def series(
         nu=nu,
         seed=seed,
     )
-    result = explain_series(train, test, settings, progress=not quiet and sys.stderr.isatty())
-    for note in () if quiet else result.notes:
+    result = explain_series(train, test, settings, progress=not quiet)
+    for note in () if as_json else result.notes:  # among the results then
         typer.echo(f"Note: {note}", err=True)
     e, spans = result.explanation, odd_spans(result.explanation, 0, top)
     files = write_results(e, spans, out)
@@ -99,13 +101,19 @@ def series(
     typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
 
 
+def check_extras() -> None:
+    """Say before the work all that is missing for it, not one thing after the other."""
+    if not all(map(find_spec, ("polars", "matplotlib", "PIL"))):
+        raise ModuleNotFoundError(
+            "This command reads tables with Polars and draws with matplotlib; at least one of them is not "
+            "installed. Run: pip install 'whyodd[files,plots]'"
+        )
+
+
 def check_folder(out: Path) -> None:
-    """Say before the work that results cannot be drawn, or written to ``out``."""
+    """Say before the work that results cannot be written to ``out``."""
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")
-    from whyodd.plots.figures import pyplot
-
-    pyplot()
 
 
 def write_results(e: PatchExplanation, spans: Sequence[OddSpan], out: Path) -> list[Path]:
@@ -133,16 +141,21 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def write_relevance(e: PatchExplanation, path: Path) -> None:
-    """Write a row for each step: its time or number, its relevance, and that of each channel."""
-    from whyodd.cli.series_model import step_text
+    """Write a row for each step: its time or number, its relevance, and that of each channel.
+
+    Blank where no window without a gap looks at the step.
+    """
+    from whyodd.cli.series_model import is_seen, step_text
 
     item, heat = e.items[0], e.heatmap(0).reshape(len(e.data[0]), -1)
+    seen = is_seen(e, 0)
     first = "step" if item.times is None else "time (UTC)" if item.is_utc else "time"
     with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow((first, "all channels", *e.channels))
         for step, parts in enumerate(heat.tolist()):
-            writer.writerow((step_text(item, step), sum(parts), *parts))
+            told = (sum(parts), *parts) if seen[step] else ("",) * (1 + len(parts))
+            writer.writerow((step_text(item, step), *told))
 
 
 def write_windows(spans: Sequence[OddSpan], path: Path) -> None:
@@ -185,7 +198,7 @@ def show(e: PatchExplanation, spans: Sequence[OddSpan], console: Console) -> Non
     console.print(Text(f"{e.names[0]}: {e.why(0)}"), highlight=False)
     if not spans:
         return
-    console.print("\nWindows with the most relevance, from all windows that look at their steps:\n")
+    console.print("\nWhere most of the relevance is:\n")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
     for title in ("from", "to"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,7 @@ def explain_series(
     learned = _as_item(frame, train, settings.time)
     _check_windows(learned, train, settings, notes, least=2)
     _check_variety(learned, train, notes)
-    model = settings.model(verbose=progress).fit(frame, time=settings.time)
+    model = settings.model(verbose=progress and sys.stderr.isatty()).fit(frame, time=settings.time)
     if test is not None:
         frame = _chosen(read_table(test), test, settings, notes)
         _check_channels(frame.columns, learned.channels, (train, test))
@@ -122,26 +123,36 @@ def explain_series(
 
 
 def odd_spans(e: PatchExplanation, i: int, top: int) -> list[OddSpan]:
-    """The ``top`` windows of series ``i`` whose steps have the most relevance, none overlapping another.
+    """The ``top`` windows of series ``i`` whose steps have the most relevance, a window or more apart.
 
     Relevance of a step adds up from all windows that look at it. What is odd in all of them stands out more
-    than in the outlierness of any one window.
+    than in the outlierness of any one window. It reaches into the next window, which is no place of its own.
     """
     item, heat, scores = e.items[i], e.heatmap(i).reshape(len(e.data[i]), -1), e.score_maps[i][0]
     view = e.model.scales_[0].view
+    width = view.patch[0]
     windows = np.flatnonzero(np.isfinite(scores))
     starts = item.steps_given(view.stride * windows)
     sums = np.concatenate([[0.0], np.cumsum(heat.sum(axis=1))])
-    relevance = sums[starts + view.patch[0]] - sums[starts]
+    relevance = sums[starts + width] - sums[starts]
     spans: list[OddSpan] = []
     for best in np.argsort(-relevance, kind="stable"):
-        start, stop = int(starts[best]), int(starts[best]) + view.patch[0]
+        start, stop = int(starts[best]), int(starts[best]) + width
         if len(spans) == top or relevance[best] <= 0.0:
             break
-        if all(stop <= span.start or span.stop <= start for span in spans):
+        if all(stop + width <= span.start or span.stop + width <= start for span in spans):
             outlierness = float(scores[windows[best]])
             spans.append(_span(item, heat, (start, stop), outlierness, float(e.outlierness[i])))
     return spans
+
+
+def is_seen(e: PatchExplanation, i: int) -> NDArray[np.bool_]:
+    """(T,) whether a window without a gap looks at each step of series ``i``."""
+    view, scores = e.model.scales_[0].view, e.score_maps[i][0]
+    starts = e.items[i].steps_given(view.stride * np.flatnonzero(np.isfinite(scores)))
+    steps = len(e.data[i])
+    ends = np.bincount(starts, minlength=steps + 1) - np.bincount(starts + view.patch[0], minlength=steps + 1)
+    return np.asarray(np.cumsum(ends)[:steps] > 0)
 
 
 def step_text(item: Item, step: int) -> str:
@@ -163,7 +174,8 @@ def _span(
 
 def _chosen(frame: Any, path: Path, settings: Settings, notes: list[str]) -> Any:
     """The columns that are asked for; a note tells which others hold no numbers."""
-    _check_known(frame.columns, (*settings.columns, *settings.drop), path)
+    clock = () if settings.time is None else (settings.time,)
+    _check_known(frame.columns, (*settings.columns, *settings.drop, *clock), path)
     kept = [name for name in settings.columns or frame.columns if name not in settings.drop]
     dates = frame.select(_selector("date") | _selector("datetime")).columns
     clocks = {settings.time} if settings.time else set(dates)
@@ -217,6 +229,11 @@ def _check_windows(item: Item, path: Path, settings: Settings, notes: list[str],
         )
     missing = np.concatenate([[0], np.cumsum(gaps)])
     whole = (missing[window:] == missing[:-window])[:: settings.stride]
+    if whole.size < least:
+        raise ValueError(
+            f"{path} has room for {whole.size} window, expected at least {least}. Use a smaller --stride or "
+            "--window."
+        )
     if whole.sum() < least:
         raise ValueError(
             f"{path}: {whole.sum()} of {whole.size} windows of {window} rows are without gaps"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 _ENDINGS = (*_SEPARATORS, ".parquet", ".jsonl", ".ndjson", ".npy", ".npz")
 # How people write that there is no value; nothing at all is one anyway.
+_NOTHING = ["NA", "N/A", "n/a", "na", "null", "NULL", "None", "-"]
 # What Polars adds to a name that comes again.
 _TWICE = "_duplicated_0"
 _NOT_UTF8 = "it is not UTF-8 text. Save it as UTF-8"
-_NOTHING = ["NA", "N/A", "null", "NULL"]
 
 
 def read_table(path: Path | str) -> Any:
@@ -30,9 +30,9 @@ def read_table(path: Path | str) -> Any:
     Parameters
     ----------
     path : path
-        ``.csv`` or ``.tsv`` (also ``.gz``) with names in the first line, a row with fewer values has gaps at
-        its end; ``.parquet``, ``.jsonl`` or
-        ``.ndjson``; ``.npy`` or ``.npz`` with one array of numbers (n,) or (n, columns).
+        ``.csv`` or ``.tsv`` (also ``.gz``) with names in the first line, where a row with fewer values has
+        gaps at its end; ``.parquet``, ``.jsonl`` or ``.ndjson``; ``.npy`` or ``.npz`` with one array of
+        numbers (n,) or (n, columns).
 
     Returns
     -------
@@ -97,9 +97,11 @@ def _check_names(names: list[str], path: Path) -> None:
         raise ValueError(f"The first line of {path} holds numbers, expected names of columns. Add them.")
     if "\ufffd" in "".join(names):
         raise ValueError(f"{path} cannot be read: {_NOT_UTF8}.")
-    if len(names) == 1 and (found := set(";\t|,") & set(names[0])):
+    found = set(";\t|,") & set(names[0])
+    if found and (len(names) == 1 or ";" in found):
         raise ValueError(
-            f"{path} seems to separate values by {found.pop()!r}, expected ',' in .csv, tabs in .tsv."
+            f"{path} seems to separate values by {min(found, key=';'.find)!r}, expected ',' in .csv, tabs in "
+            ".tsv. Save it with those."
         )
     for name in names:
         if name.endswith(_TWICE) and name.removesuffix(_TWICE) in names:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Brighter pixels than this share are rare enough to saturate.
 _QUANTILE = 0.999
+# Times the mean from where on a pixel stands out.
+_OUTSTANDING = 4.0
 # Where nothing is relevant at all there is still a scale.
 _TINY = 1e-12
 # Brightness of black and white below the colours: between them every colour of the ramp stands out.
@@ -38,6 +40,8 @@ def per_pixel(heat: Image) -> Doubles:
 def common_limit(heatmaps: Iterable[Image]) -> float:
     """Relevance that has the brightest colour: the 99.9 % quantile over all pixels of a set of heatmaps.
 
+    But at least four times the mean: where relevance is the same nearly everywhere, nothing stands out.
+
     Parameters
     ----------
     heatmaps : iterable of ndarray of shape (H, W) or (H, W, C)
@@ -51,12 +55,16 @@ def common_limit(heatmaps: Iterable[Image]) -> float:
     --------
     >>> import numpy as np
     >>> from whyodd.patches.colours import common_limit
-    >>> calm, odd = np.full((10, 10), 0.1), np.full((10, 10), 5.0)
+    >>> calm, odd = np.full((40, 40), 0.25), np.full((40, 40), 0.25)
+    >>> odd[3, 5:15] = 5.0
     >>> common_limit([calm, odd]), common_limit([calm])
-    (5.0, 0.1)
+    (5.0, 1.0)
     """
-    pixels = [per_pixel(heat).ravel() for heat in heatmaps]
-    return max(float(np.quantile(np.concatenate(pixels), _QUANTILE)), _TINY) if pixels else _TINY
+    parts = [per_pixel(heat).ravel() for heat in heatmaps]
+    if not parts:
+        return _TINY
+    pixels = np.concatenate(parts)
+    return max(float(np.quantile(pixels, _QUANTILE)), _OUTSTANDING * float(pixels.mean()), _TINY)
 
 
 def overlay(image: Image, heat: Image, limit: float) -> Bytes:

@@ -26,6 +26,8 @@ _MOST_COLOURS = 4
 _JUMP = 1.5
 # With more jumps than this share of the steps there is no usual step.
 _MOST_JUMPS = 0.1
+# What people call a column that counts the time in numbers.
+_TIMES = {"time", "times", "timestamp", "ts", "date", "datetime", "epoch", "seconds", "step", "index"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
     ----------
     items : array, data frame, or list of them
         Images (H, W) or (H, W, C), ``axes=2``; series (T,) or (T, C), ``axes=1``. A data frame is one series:
-        its columns of numbers, in its order; a column of dates, or pandas' index of dates, tells the time.
+        its columns of numbers, in its order. A column of dates, or pandas' index of dates, tells the time, or
+        else one of numbers called "time" or the like that only rise.
     axes : int
         2 for images, 1 for series.
     time : str, optional
@@ -240,7 +243,17 @@ def _clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Series[A
             f"{what} has several columns of dates: {', '.join(map(repr, dates))}. "
             "Name the one that tells the time."
         )
-    return frame[dates[0]] if dates else None
+    return frame[dates[0]] if dates else _counter(frame)
+
+
+def _counter(frame: nw.DataFrame[Any]) -> nw.Series[Any] | None:
+    """Column of rising numbers that goes by a name for the time: as a channel it would outdo all others."""
+    for name, kind in frame.schema.items():
+        if name.strip().lower() in _TIMES and kind.is_numeric():
+            times = frame[name].to_numpy()
+            if len(times) > 1 and (np.diff(times.astype(np.float64)) > 0.0).all():
+                return frame[name]
+    return None
 
 
 def _index_of_dates(frame: nw.DataFrame[Any]) -> nw.Series[Any] | None:

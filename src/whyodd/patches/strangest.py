@@ -25,6 +25,8 @@ class StrangePatch:
         First pixel (or time step) of the window in the item, and the one after its last, along each axis.
     outlierness : float
         o_t of the window.
+    usual : float
+        Mean outlierness of the training windows, each without itself: what to compare it with.
     relevance : ndarray of shape (C,)
         Relevance of each channel inside the window, from all windows that overlap it.
     values, nearest : ndarray of shape (*patch, C)
@@ -36,6 +38,7 @@ class StrangePatch:
     start: tuple[int, ...]
     stop: tuple[int, ...]
     outlierness: float
+    usual: float
     relevance: NDArray[np.float64]
     values: Floats
     nearest: Floats
@@ -73,6 +76,7 @@ def strangest_window(
         start=start,
         stop=stop,
         outlierness=float(scores.ravel()[window]),
+        usual=scale.weight * scale.usual,
         relevance=relevance[here].reshape(-1, shape[-1]).sum(axis=0),
         values=patch.reshape(shape),
         nearest=np.asarray(scale.network.centers[center]).reshape(shape),

@@ -28,7 +28,8 @@ def sentence(e: PatchExplanation, i: int) -> str:
     if total <= 0.0:
         return "nothing is odd about it: its outlierness is 0"
     strange = e.strangest(i)
-    parts = [f"oddest at {place_text(strange, e.items[i])}, outlierness {number(strange.outlierness)}"]
+    usual = f"{number(strange.outlierness)} where {number(strange.usual)} is usual"
+    parts = [f"oddest at {place_text(strange, e.items[i])}, outlierness {usual}"]
     if len(e.channels) > 1 and strange.relevance.sum() > 0.0:
         parts.append(f"of the relevance there {channel_shares(e.channels, strange.relevance)}")
     unit = "time step" if e.is_series else "pixel"
@@ -65,7 +66,7 @@ def place_text(strange: StrangePatch, item: Item) -> str:
     >>> from whyodd.patches.items import as_items
     >>> from whyodd.patches.strangest import StrangePatch
     >>> patch = np.zeros((7, 7, 1))
-    >>> window = StrangePatch((3, 8), (10, 15), 2.0, np.ones(1), patch, patch, None)
+    >>> window = StrangePatch((3, 8), (10, 15), 2.0, 1.0, np.ones(1), patch, patch, None)
     >>> place_text(window, as_items(np.zeros((32, 32)), 2)[0])
     'rows 3 to 9, columns 8 to 14'
     """

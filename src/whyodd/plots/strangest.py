@@ -9,6 +9,7 @@ import numpy as np
 from whyodd.patches.colours import displayed
 from whyodd.patches.words import place_text
 from whyodd.plots.figures import add_panel, pyplot, title_of
+from whyodd.plots.time_axis import label_time, on_time_axis
 from whyodd.words import number
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _draw_difference(ax: Any, bar: Any, e: PatchExplanation, window: StrangePatc
     values = window.difference[..., channel]
     limit = float(np.abs(values).max()) or 1.0
     drawn = ax.imshow(values, cmap="RdBu_r", vmin=-limit, vmax=limit)
-    where = f", {e.channels[channel]}" if squares.size > 1 else ""
+    where = f", {e.channels[channel]} channel" if squares.size > 1 else ""
     ax.set_title(f"the window minus the normal{where}", fontsize=_SMALL)
     ax.set(xticks=[], yticks=[])
     ax.figure.colorbar(drawn, cax=bar, ticks=[-limit, -limit / 2, 0.0, limit / 2, limit], format=_few_digits)
@@ -136,18 +137,20 @@ def _draw_series(figure: Any, e: PatchExplanation, i: int, window: StrangePatch)
         ax.plot(steps, window.nearest[:, channel], color=_NORMAL, label="the normal one most like it")
         ax.set_title(title_of(e.channels[channel]), fontsize=_SMALL, parse_math=False)
         ax.tick_params(labelsize=_SMALL - 1)
-    others[-1].set_xlabel("steps from the beginning of the window", fontsize=_SMALL)
+    more = len(e.channels) - len(channels)
+    left_out = f"; {more} more channels differ less" if more else ""
+    others[-1].set_xlabel(f"steps from the beginning of the window{left_out}", fontsize=_SMALL)
     figure.legend(
         *others[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=_SMALL
     )
 
 
 def _draw_moment(ax: Any, e: PatchExplanation, i: int, window: StrangePatch) -> None:
-    relevance = e.heatmap(i).reshape(len(e.data[i]), -1).sum(axis=1)
-    ax.fill_between(np.arange(len(relevance)), relevance, color=_HERE, linewidth=0.5)
-    ax.axvspan(window.start[0], window.stop[0] - 1, color=_NORMAL, alpha=0.35)
+    relevance, x = e.heatmap(i).reshape(len(e.data[i]), -1).sum(axis=1), on_time_axis(e.items[i])
+    ax.fill_between(x, relevance, color=_HERE, linewidth=0.5)
+    ax.axvspan(x[window.start[0]], x[window.stop[0] - 1], color=_NORMAL, alpha=0.35)
     ax.set_title("relevance over time, and the window in blue", fontsize=_SMALL)
-    ax.set_xlabel("step", fontsize=_SMALL)
+    label_time(ax, e.items[i], _SMALL)
     ax.tick_params(labelsize=_SMALL - 1)
 
 

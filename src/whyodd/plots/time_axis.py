@@ -41,7 +41,7 @@ class Cells:
     @classmethod
     def of(cls, item: Item) -> Cells:
         """Cells of a series."""
-        x = _times(item)
+        x = on_time_axis(item)
         together = -(-len(x) // _CELLS)
         runs = pairwise([0, *item.jumps, len(x)])
         starts = np.concatenate([np.arange(start, stop, together) for start, stop in runs])
@@ -83,7 +83,7 @@ def label_time(ax: Any, item: Item, size: float) -> None:
     ax.set_xlabel(labels.get(kind, "time"), fontsize=size)
 
 
-def _times(item: Item) -> Doubles:
+def on_time_axis(item: Item) -> Doubles:
     """Where each step is on the time axis."""
     if item.times is None:
         return np.arange(len(item.given), dtype=np.float64)

@@ -39,9 +39,13 @@ class TestLimit:
         expected = pixels[below] + (rank - below) * (pixels[below + 1] - pixels[below])
         assert common_limit(heatmaps) == pytest.approx(expected)
 
+    def test_at_least_four_times_the_mean(self):
+        heat = np.random.default_rng(0).uniform(0.9, 1.1, size=(20, 30))
+        assert common_limit([heat]) == pytest.approx(4.0 * heat.mean())
+
     def test_channels_are_summed(self):
         heat = np.full((4, 5, 3), [1.0, 2.0, 0.5])
-        assert common_limit([heat]) == pytest.approx(3.5)
+        assert common_limit([heat]) == pytest.approx(4.0 * 3.5)
         assert per_pixel(heat).shape == (4, 5)
 
     @pytest.mark.parametrize("heatmaps", [[], [np.zeros((3, 3))], [np.full((2, 2), -1.0)]])
@@ -70,7 +74,8 @@ class TestOverlay:
 
     def test_calm_images_do_not_glow_on_a_common_scale(self):
         image = np.full((8, 8), 128, dtype=np.uint8)
-        calm, odd = np.full((8, 8), 0.1), np.full((8, 8), 10.0)
+        calm, odd = np.full((8, 8), 0.1), np.full((8, 8), 0.1)
+        odd[2, 3:5] = 10.0
         limit = common_limit([calm, odd])
         nothing = overlay(image, np.zeros((8, 8)), limit).astype(int)
         assert np.abs(overlay(image, calm, limit) - nothing).max() <= 1

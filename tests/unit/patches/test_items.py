@@ -40,7 +40,7 @@ def one(frame, time=None):
 
 
 def window(start, stop):
-    return StrangePatch((start,), (stop,), 1.0, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), None)
+    return StrangePatch((start,), (stop,), 1.0, 1.0, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,6 +75,11 @@ class TestFrames:
         item = one(frame, "t")
         assert item.channels == ("a",)
         assert item.jumps.tolist() == [4]
+
+    def test_rising_numbers_called_time_tell_it(self, kind):
+        rising = {"a": [1.0, 2.0, 4.0], "Timestamp": [1700000000, 1700000060, 1700000120]}
+        assert one(KINDS[kind](rising)).channels == ("a",)
+        assert one(KINDS[kind]({**rising, "Timestamp": [3.0, 1.0, 2.0]})).channels == ("a", "Timestamp")
 
     def test_texts_do_not_tell_the_time(self, kind):
         frame = KINDS[kind]({"when": ["01/03/2024", "02/03/2024"], "a": [1.0, 2.0]})

@@ -80,7 +80,7 @@ class TestImages:
         figure = strangest(e)
         titles = [ax.get_title() for ax in figure.axes[:4]]
         assert titles[:3] == ["where it is", "the strangest window", "the normal patch most like it"]
-        assert titles[3].split(", ")[1] in ("red", "green", "blue")
+        assert titles[3].split(", ")[1] in ("red channel", "green channel", "blue channel")
         assert figure.get_suptitle().startswith("tile $5$.png\nstrangest at rows ")
         assert not figure._suptitle.get_parse_math()
 
