@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyodd import explainers, kernels, patches
+    from whyodd import explainers, kernels, patches, plots
     from whyodd.adapters import UnsupportedModelError, neuralize
     from whyodd.automatic import auto
     from whyodd.axioms import check_outlierness
@@ -59,6 +59,7 @@ __all__ = [
     "kernels",
     "neuralize",
     "patches",
+    "plots",
 ]
 
 _HOME = {
@@ -82,6 +83,7 @@ _HOME = {
     "kernels": "whyodd",
     "neuralize": "whyodd.adapters",
     "patches": "whyodd",
+    "plots": "whyodd",
 }
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from whyodd.cli.picture_names import unique_stems
-from whyodd.io.atomic import replacing
+from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def write_results(
     dict of Path
         For each picture that has a heatmap, that.
     """
-    _make(out)
+    make_folder(out)
     drawn = result.files[:top]
     stems = unique_stems(drawn)
     written = {file: out / f"{stem}.png" for file, stem in zip(drawn, stems, strict=True)}
@@ -60,13 +59,6 @@ def write_results(
     return written
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"cannot make the folder {folder}: {error.strerror}. Choose another --out.") from error
-
-
 def _draw_heatmap(result: ImageResult, i: int, path: Path) -> None:
     from whyodd.plots.figures import blank_figure
     from whyodd.plots.heatmap import PANEL, figure_size, heatmaps
@@ -75,20 +67,14 @@ def _draw_heatmap(result: ImageResult, i: int, path: Path) -> None:
     least, most = _DOTS_PER_INCH
     figure = heatmaps(one, result.limit, figure=blank_figure(figure_size(one)))
     # As many dots as the picture has pixels, if that is sensible: a single odd pixel must not get lost.
-    _save(figure, path, min(max(round(one.data[0].shape[1] / PANEL), least), most))
+    save_figure(figure, path, min(max(round(one.data[0].shape[1] / PANEL), least), most))
 
 
 def _draw_strangest(result: ImageResult, i: int, path: Path) -> None:
     from whyodd.plots.figures import blank_figure
     from whyodd.plots.strangest import SIZE, strangest
 
-    _save(strangest(result.explanation, i, figure=blank_figure(SIZE)), path, _DOTS_PER_INCH[0])
-
-
-def _save(figure: Any, path: Path, dots_per_inch: int) -> None:
-    with replacing(path) as draft, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
-        figure.savefig(draft, dpi=dots_per_inch)
+    save_figure(strangest(result.explanation, i, figure=blank_figure(SIZE)), path, _DOTS_PER_INCH[0])
 
 
 def table_lines(result: ImageResult, written: dict[Path, Path]) -> Iterator[dict[str, Any]]:

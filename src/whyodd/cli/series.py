@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whyodd.io.atomic import replacing
+from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.io.tables import check_table
 from whyodd.words import number, percent
 
@@ -118,26 +118,17 @@ def check_folder(out: Path) -> None:
 
 def write_results(e: PatchExplanation, spans: Sequence[OddSpan], out: Path) -> list[Path]:
     """Write relevance.csv, windows.csv and the pictures; returns what was written."""
+    from whyodd.plots.figures import pyplot
     from whyodd.plots.series import series as draw_series
     from whyodd.plots.strangest import strangest
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"cannot make the folder {out}: {error.strerror}. Choose another --out.") from None
+    make_folder(out)
     write_relevance(e, out / "relevance.csv")
     write_windows(spans, out / "windows.csv")
-    _save(draw_series(e), out / "series.png")
-    _save(strangest(e), out / "strangest.png")
+    for figure, name in ((draw_series(e), "series.png"), (strangest(e), "strangest.png")):
+        save_figure(figure, out / name, _DOTS_PER_INCH)
+        pyplot().close(figure)
     return [out / name for name in ("series.png", "strangest.png", "relevance.csv", "windows.csv")]
-
-
-def _save(figure: Any, path: Path) -> None:
-    from whyodd.plots.figures import pyplot
-
-    with replacing(path) as draft:
-        figure.savefig(draft, dpi=_DOTS_PER_INCH)
-    pyplot().close(figure)
 
 
 def write_relevance(e: PatchExplanation, path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,3 +28,18 @@ def replacing(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Folder to write to, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot make the folder {folder}: {error.strerror}. Choose another --out.") from error
+
+
+def save_figure(figure: Any, path: Path, dots_per_inch: int) -> None:
+    """Write a figure of matplotlib."""
+    with replacing(path) as draft, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
+        figure.savefig(draft, dpi=dots_per_inch)
