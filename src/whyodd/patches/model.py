@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
@@ -226,6 +228,15 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         return [View(tuple(map(int, patch)), self.stride, self.border, int(size)) for patch, size in pairs]
 
     def _check_parameters(self) -> None:
+        if isinstance(self.model, Pipeline):
+            raise UnsupportedModelError(
+                "PatchModel takes a detector, not a pipeline. Pass its last step, with standardize=True for "
+                "channels in different units, or prepare= for what else is to be done with items."
+            )
+        if isinstance(self.model, type) or not hasattr(self.model, "fit"):
+            raise TypeError(
+                f"model={self.model!r}: expected an outlier detector to fit, such as whyodd.OneClassSVM()."
+            )
         if self.border not in BORDERS:
             raise ValueError(f"border={self.border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
         for name, least in (("stride", 1), ("max_patches", 2)):

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from reference import patched
@@ -302,6 +303,20 @@ def test_pickled_and_cloned():
     assert fresh.model.sigma == 2.0
     assert fresh.fit(items).scales_[0].view.stride == 2
     assert clone(Pipeline([("patches", model)])).named_steps["patches"].get_params()["stride"] == 1
+
+
+def test_a_pipeline_is_told_what_to_do_instead():
+    pipeline = Pipeline([("scaler", StandardScaler()), ("model", whyodd.KernelDensity())])
+    with pytest.raises(whyodd.UnsupportedModelError, match=r"not a pipeline.*standardize=True.*prepare="):
+        whyodd.PatchModel(pipeline, patch=(3, 3)).fit(images())
+
+
+@pytest.mark.parametrize("model", ["svm", None, whyodd.KernelDensity])
+def test_what_is_no_detector_is_told(model):
+    with pytest.raises(
+        TypeError, match=r"expected an outlier detector to fit, such as whyodd\.OneClassSVM\(\)"
+    ):
+        whyodd.PatchModel(model, patch=(3, 3)).fit(images())
 
 
 def test_the_model_given_stays_unfitted():
