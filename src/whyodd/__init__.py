@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from whyodd.network import DistanceNetwork
     from whyodd.patches import PatchModel
+    from whyodd.texts import TextModel
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "LocalOutlierFactor",
     "OneClassSVM",
     "PatchModel",
+    "TextModel",
     "UnsupportedModelError",
     "auto",
     "calibrate",
@@ -74,6 +76,7 @@ _HOME = {
     "OneClassSVM": "whyodd.models",
     "PatchModel": "whyodd.patches",
     "SVDD": "whyodd.models",
+    "TextModel": "whyodd.texts",
     "UnsupportedModelError": "whyodd.adapters",
     "auto": "whyodd.automatic",
     "calibrate": "whyodd.models",

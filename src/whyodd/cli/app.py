@@ -11,6 +11,7 @@ import whyodd
 from whyodd.cli.demo import demo
 from whyodd.cli.image import image
 from whyodd.cli.series import series
+from whyodd.cli.text import text
 
 
 class _OneSentenceErrors(TyperGroup):
@@ -49,6 +50,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(image)
 app.command()(series)
+app.command()(text)
 
 
 @app.callback()

@@ -1,0 +1,223 @@
+"""The frozen result for messages: which words make each odd, and which are missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.frames import build_frame
+from whyodd.texts.notebook import html_view
+from whyodd.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from whyodd.texts.decomposition import TextParts
+    from whyodd.texts.tokens import Token
+    from whyodd.texts.vocabulary import Vocabulary
+
+_TOLD = 3
+_LONGEST = 30  # characters of a word in a sentence
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a message and its relevance.
+
+    Attributes
+    ----------
+    text : str
+        The word as it was written.
+    start, end : int
+        Where it is: ``message[start:end] == text``.
+    relevance : float
+        Its part of the outlierness. If its term is in the message several times they share equally.
+    is_new : bool
+        Whether its term is none of those that were learned.
+    """
+
+    text: str
+    start: int
+    end: int
+    relevance: float
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term and its relevance."""
+
+    term: str
+    relevance: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextExplanation:
+    """Outlierness of n messages, decomposed onto words: Σ present + absent + unexplained = o.
+
+    Made by :meth:`whyodd.TextModel.explain`. ``e[i]`` takes a message, a slice, a mask or an array of
+    positions and gives a ``TextExplanation`` again.
+
+    Attributes
+    ----------
+    messages : tuple of str
+        What was explained.
+    all_tokens : tuple of tuple of Token
+        Words of each message.
+    parts : TextParts
+        Relevance of present terms (sparse), the largest of absent ones, and sums.
+    rows : ndarray of shape (n,)
+        Position of each message among those that were given.
+    vocabulary : Vocabulary
+    """
+
+    messages: tuple[str, ...]
+    all_tokens: tuple[tuple[Token, ...], ...]
+    parts: TextParts
+    rows: NDArray[np.intp]
+    vocabulary: Vocabulary
+
+    @property
+    def outlierness(self) -> NDArray[np.float64]:
+        """Outlierness o of each message (n,)."""
+        return self.parts.outlierness
+
+    @property
+    def unexplained(self) -> NDArray[np.float64]:
+        """Part of o that belongs to no single term (n,)."""
+        return self.parts.unexplained
+
+    @property
+    def relevance(self) -> sparse.csr_array:
+        """Relevance of the terms of each message, (n, terms + 1): the last column is for unseen ones."""
+        return self.parts.present
+
+    @property
+    def absent_relevance(self) -> NDArray[np.float64]:
+        """Part of o that belongs to terms that are missing (n,)."""
+        return self.parts.absent
+
+    def tokens(self, i: int) -> list[Word]:
+        """Words of message ``i`` in their order, each with its place and relevance."""
+        i = self._position(i)
+        words = self.all_tokens[i]
+        times = Counter(word.term for word in words)
+        relevance = self._by_term(i, times)
+        known = self.vocabulary.columns
+        return [
+            Word(w.text, w.start, w.end, relevance[w.term] / times[w.term], w.term not in known)
+            for w in words
+        ]
+
+    def present(self, i: int, k: int | None = None) -> list[Term]:
+        """Terms of message ``i`` by their relevance, the largest first; at most ``k``."""
+        i = self._position(i)
+        relevance = self._by_term(i, Counter(word.term for word in self.all_tokens[i]))
+        ranked = sorted(relevance.items(), key=lambda entry: -entry[1])
+        return [Term(term, part) for term, part in ranked[:k]]
+
+    def absent(self, i: int, k: int = 10) -> list[Term]:
+        """Terms that message ``i`` lacks, by their relevance, the largest first; at most ``k``, up to 100."""
+        i = self._position(i)
+        pairs = zip(self.parts.absent_columns[i], self.parts.absent_relevance[i], strict=True)
+        found = [Term(self.vocabulary.terms[c], float(part)) for c, part in pairs if part > 0.0]
+        return found[:k]
+
+    def why(self, i: int = 0, k: int = _TOLD) -> str:
+        """Which words make message ``i`` odd and which are missing, in one sentence."""
+        i = self._position(i)
+        total = float(self.outlierness[i])
+        if total <= 0.0:
+            return "nothing is odd about this message: its outlierness is 0"
+        present = [_share(term, total) for term in self.present(i, k) if term.relevance > 0.0]
+        absent = [_share(term, total) for term in self.absent(i, k)]
+        parts = [f"odd for {', '.join(present)}"] if present else []
+        parts += [f"it lacks {', '.join(absent)}"] if absent else []
+        rest = f"{percent(float(self.unexplained[i]) / total)} belongs to no single word"
+        return "; ".join([*parts, rest])
+
+    def to_frame(self) -> Any:
+        """Tidy data frame with a line for each word, its place, and its part of the outlierness."""
+        lines = [(i, word) for i in range(len(self)) for word in self.tokens(i)]
+        o = self.outlierness
+        columns = {
+            "row": np.array([self.rows[i] for i, _ in lines], dtype=np.int64),
+            "token": [word.text for _, word in lines],
+            "start": np.array([word.start for _, word in lines], dtype=np.int64),
+            "end": np.array([word.end for _, word in lines], dtype=np.int64),
+            "is_new": np.array([word.is_new for _, word in lines], dtype=bool),
+            "relevance": np.array([word.relevance for _, word in lines]),
+            "share": np.array([word.relevance / o[i] if o[i] > 0.0 else 0.0 for i, word in lines]),
+            "outlierness": np.array([o[i] for i, _ in lines]),
+        }
+        return build_frame(columns, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary of numbers, strings and lists, ready for JSON."""
+        return {"messages": [self._message(i) for i in range(len(self))]}
+
+    def top(self, k: int) -> TextExplanation:
+        """Explanation of the ``k`` oddest messages, the oddest first."""
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"k={k!r}: expected a number of messages, a whole number of at least 1.")
+        return self[np.argsort(-self.outlierness, kind="stable")[:k]]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[TextExplanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> TextExplanation:
+        picked = np.atleast_1d(np.arange(len(self))[index])
+        return TextExplanation(
+            messages=tuple(self.messages[i] for i in picked),
+            all_tokens=tuple(self.all_tokens[i] for i in picked),
+            parts=self.parts[picked],
+            rows=self.rows[picked],
+            vocabulary=self.vocabulary,
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"Explanation of {len(self)} message{'' if len(self) == 1 else 's'}"]
+        lines += [f"message {one.rows[0]}: {one.why(0)}" for one in self.top(_TOLD)] if len(self) else []
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html_view(self)
+
+    def _message(self, i: int) -> dict[str, Any]:
+        return {
+            "row": int(self.rows[i]),
+            "text": self.messages[i],
+            "outlierness": float(self.outlierness[i]),
+            "unexplained": float(self.unexplained[i]),
+            "absent_relevance": float(self.absent_relevance[i]),
+            "tokens": [vars(word) for word in self.tokens(i)],
+            "absent": [vars(term) for term in self.absent(i)],
+        }
+
+    def _by_term(self, i: int, times: Counter[str]) -> dict[str, float]:
+        """Relevance of each term of a message; terms that were never seen share that of their column."""
+        known, row = self.vocabulary.columns, self.parts.present[[i]]
+        found = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+        new = [term for term in times if term not in known]
+        each = found.get(len(self.vocabulary), 0.0) / max(len(new), 1)
+        return {term: found[known[term]] if term in known else each for term in times}
+
+    def _position(self, i: int) -> int:
+        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
+            raise IndexError(f"{i!r} is no message of an explanation of {len(self)}.")
+        return int(i) % len(self)
+
+
+def _share(term: Term, total: float) -> str:
+    word = term.term if len(term.term) <= _LONGEST else f"{term.term[: _LONGEST - 1]}…"
+    return f"'{word}' ({percent(term.relevance / total)})"

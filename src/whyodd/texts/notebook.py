@@ -1,0 +1,91 @@
+"""Messages as HTML, their words shaded by relevance; all that comes from the data is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from whyodd.words import number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyodd.texts.explanation import Term, TextExplanation, Word
+
+_SHOWN = 5
+_TERMS = 8
+_LONGEST = 4000  # characters of a message
+# A mid-tone that shades on white and on black alike.
+_SHADE = "217,98,43"
+
+
+def html_view(e: TextExplanation) -> str:
+    """One ``<div>`` with the oddest messages: shaded words, then terms that are there and terms missing."""
+    title = f"Explanation of {len(e)} message{'' if len(e) == 1 else 's'}"
+    shown = e.top(_SHOWN) if len(e) else e
+    return (
+        "<div style='font-size:13px;line-height:1.6'>"
+        f"<div style='font-weight:600;margin-bottom:4px'>{escape(title)}</div>{cards(shown)}</div>"
+    )
+
+
+def html_page(e: TextExplanation, title: str) -> str:
+    """Page of its own with all messages of ``e``: nothing is loaded from elsewhere."""
+    return (
+        "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>:root{{color-scheme:light dark}}"
+        "body{font:15px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}</style>"
+        f"</head><body><h1 style='font-size:1.4rem'>{escape(title)}</h1>"
+        "<p>Each word is as dark as its part of the message's outlierness is large, on one scale for all. "
+        "Words never seen in training count; terms in normal messages like this one may be missing.</p>"
+        f"{cards(e)}</body></html>"
+    )
+
+
+def cards(e: TextExplanation) -> str:
+    """A part of a page for each message, on one scale: the words of a normal message stay pale."""
+    limit = max((word.relevance for i in range(len(e)) for word in e.tokens(i)), default=0.0)
+    return "".join(_card(e, i, limit) for i in range(len(e)))
+
+
+def _card(e: TextExplanation, i: int, limit: float) -> str:
+    total = float(e.outlierness[i]) or 1.0
+    rest = percent(float(e.unexplained[i]) / total)
+    return (
+        "<div style='border-top:1px solid rgba(128,128,128,.45);padding:6px 0'>"
+        f"<div style='opacity:.75'>message {e.rows[i]}, outlierness {number(float(e.outlierness[i]))}</div>"
+        f"<div style='white-space:pre-wrap;overflow-wrap:anywhere' dir='auto'>{shaded(e, i, limit)}</div>"
+        f"<div>there: {_terms(e.present(i, _TERMS), total)}</div>"
+        f"<div>missing: {_terms(e.absent(i, _TERMS), total)}</div>"
+        f"<div style='opacity:.75'>{rest} belongs to no single word</div></div>"
+    )
+
+
+def shaded(e: TextExplanation, i: int, limit: float) -> str:
+    """Message ``i`` as HTML text, each word with a background as dark as its relevance over ``limit``."""
+    message, parts, done = e.messages[i][:_LONGEST], [], 0
+    for word in e.tokens(i):
+        if word.end > len(message):
+            break
+        parts += [escape(message[done : word.start]), _shade(word, limit)]
+        done = word.end
+    more = "…" if len(e.messages[i]) > _LONGEST else ""
+    return "".join(parts) + escape(message[done:]) + more
+
+
+def _shade(word: Word, limit: float) -> str:
+    strength = min(max(word.relevance, 0.0) / limit, 1.0) if limit > 0.0 else 0.0
+    if strength < 0.02:
+        return escape(word.text)
+    new = ", never seen" if word.is_new else ""
+    title = f"{number(word.relevance)}{new}"
+    style = f"background:rgba({_SHADE},{0.75 * strength:.2f});border-radius:2px"
+    return f"<span style='{style}' title='{title}'>{escape(word.text)}</span>"
+
+
+def _terms(terms: Sequence[Term], total: float) -> str:
+    shares = [
+        f"{escape(term.term)} {percent(term.relevance / total)}" for term in terms if term.relevance > 0
+    ]
+    return ", ".join(shares) or "nothing"

@@ -1,0 +1,31 @@
+"""Words that people marked as toxic are told from others by their relevance."""
+
+import numpy as np
+import pytest
+
+import whyodd
+from spans import OURS, areas, interval, marked_posts, neutral_comments
+
+
+@pytest.fixture(scope="module")
+def found(data_dir):
+    model = whyodd.TextModel().fit(neutral_comments(data_dir))
+    return areas(model, marked_posts(data_dir, "trial"))
+
+
+@pytest.mark.data
+def test_relevance_finds_the_marked_words(found):
+    assert found[OURS].size > 600
+    assert found[OURS].mean() >= 0.80
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("method", ["nearest comment", "random"])
+def test_clearly_ahead(found, method):
+    assert interval(found[OURS] - found[method])[0] > 0.1
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("method", ["idf", "sensitivity"])
+def test_not_behind(found, method):
+    assert np.mean(found[OURS] - found[method]) > -0.01
