@@ -40,7 +40,10 @@ def text(
     nu: Annotated[
         float, typer.Option(min=1e-6, max=1.0, help="Share of messages that may be outliers in training.")
     ] = 0.3,
-    sigma: Annotated[float, typer.Option(min=1e-6, help="Bandwidth, in roots of differing terms.")] = 10.0,
+    sigma: Annotated[
+        float | None,
+        typer.Option(min=1e-6, help="Bandwidth. By default 10, or the median distance with --normalize."),
+    ] = None,
     min_df: Annotated[int, typer.Option(min=1, help="Learn terms that are in so many messages.")] = 5,
     language: Annotated[str, typer.Option(help="Of the stemmer; 'none' for no stemming.")] = "english",
     normalize: Annotated[bool, typer.Option("--normalize", help="Take out the length of messages.")] = False,
@@ -58,8 +61,15 @@ def text(
     from whyodd.texts import TextModel
 
     known, notes = read_messages(normal, column)
-    model = TextModel(nu, sigma, min_df, None if language == "none" else language, normalize=normalize)
-    model.fit(known)
+    # Without their length messages are at most √2 apart: the paper's bandwidth would take all for equal.
+    usual: Any = "median" if normalize else 10.0
+    model = TextModel(
+        nu,
+        usual if sigma is None else sigma,
+        min_df,
+        None if language == "none" else language,
+        normalize=normalize,
+    ).fit(known)
     messages = known
     if test is not None:
         messages, more = read_messages(test, column)

@@ -45,7 +45,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
     language : str or None, default "english"
         Of the Snowball stemmer; None for no stemming.
     normalize : bool, default False
-        Divide each message by the root of its number of terms, so that long ones are not odd as such.
+        Divide each message by the root of its number of terms, so that long ones are not odd as such. All
+        are at most √2 apart then: pass a ``sigma`` of about 1, or "median".
 
     Attributes
     ----------

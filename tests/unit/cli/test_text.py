@@ -56,6 +56,13 @@ def test_json_and_self(files):
     assert [len(json.loads(line)["tokens"]) for line in done.stdout.splitlines()] == [5, 5, 5]
 
 
+def test_without_their_length_messages_are_compared_at_their_usual_distance(files):
+    options = ("--column", "comment", "--normalize", "--json", "--quiet", "--top", 1)
+    line = json.loads(run(files / "normal.csv", files / "test.jsonl", *options).stdout)
+    model = whyodd.TextModel(sigma="median", normalize=True).fit(NORMAL)
+    assert line["outlierness"] == pytest.approx(model.outlierness([line["text"]])[0])
+
+
 def test_the_only_column_of_texts_is_found(files):
     assert read_messages(files / "normal.csv", None)[0] == NORMAL
 
