@@ -87,7 +87,7 @@ def _by_term(e: object, i: int) -> list[float]:
 def areas(model: TextModel, posts: Sequence[tuple[str, set[int]]]) -> dict[str, np.ndarray]:
     """Area under the ROC curve of each method inside each post that has words of both kinds."""
     told = scores(model, [text for text, _ in posts])
-    words = model.explain([text for text, _ in posts]).all_tokens
+    words = model._tokens([text for text, _ in posts])
     inside = [
         np.array([any(c in marked for c in range(w.start, w.end)) for w in some], dtype=bool)
         for some, (_, marked) in zip(words, posts, strict=True)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from whyodd.patches import local_contrast, sobel
+from whyodd.patches.grid import Grid
 from whyodd.patches.reduction import spread
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def on_pixels(cells: np.ndarray, scale: Scale, shape: tuple[int, ...]) -> np.nda
 
 def folded(scale: Scale, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Onto the cells: Σ_t (x_t - nearest patch)² and ∂O/∂x = Σ_t ∂o_t/∂x over all windows t."""
-    grid = scale.view.grid(seen)
+    view = scale.view
+    grid = Grid(seen.shape[:-1], view.patch, view.stride, view.border)
     sums = np.zeros((seen.size, 1)), np.zeros((seen.size, 1))
     for start in range(0, len(grid), BLOCK):
         windows = np.arange(start, min(start + BLOCK, len(grid)))

@@ -165,12 +165,12 @@ class Explanation:
 
     def top(self, k: int) -> Explanation:
         """Explanation of the ``k`` oddest rows, the oddest first."""
-        return self[np.argsort(-self.outlierness, kind="stable")[: _at_least_one(k, "rows")]]
+        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "rows")]]
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
         one = self._single(i)
-        k = None if k is None else _at_least_one(k, "reasons")
+        k = None if k is None else at_least_one(k, "reasons")
         return [one._reason(c) for c in np.argsort(-one.relevance[0], kind="stable")[:k]]
 
     def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
@@ -179,7 +179,7 @@ class Explanation:
 
     def odd_row(self, i: int, k: int) -> OddRow:
         """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
-        one, k = self._single(i), _at_least_one(k, "reasons")
+        one, k = self._single(i), at_least_one(k, "reasons")
         constants = [one._reason(c) for c in self._variables.constant_at]
         new = [reason for reason in constants if reason.never_varied]
         main = [reason for reason in one.reasons(0, k + len(new)) if not reason.never_varied]
@@ -192,7 +192,7 @@ class Explanation:
 
     def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
         """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
-        count = min(_at_least_one(k, "neighbors"), self.network.n_centers)
+        count = min(at_least_one(k, "neighbors"), self.network.n_centers)
         if count == 0 or len(self) == 0:  # a linear model compares with no points
             return [[] for _ in range(len(self))]
         nearest = self.network.nearest(self.inputs, count, own=self._own)
@@ -331,7 +331,8 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _at_least_one(k: int, what: str) -> int:
+def at_least_one(k: int, what: str) -> int:
+    """``k`` as a number of things to give, or an error."""
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise ValueError(f"k={k!r}: expected a number of {what}, a whole number of at least 1.")
     return int(k)

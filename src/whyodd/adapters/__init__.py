@@ -96,6 +96,9 @@ def _unsupported(model: object) -> str:
             "A pipeline is no distance network; its last step may be one. "
             "Pass neuralize(pipeline[-1]), or the whole pipeline to whyodd.explain."
         )
+    if hasattr(model, "explain"):
+        name = type(model).__name__
+        return f"{name} is made of networks and explains what it is given itself: call model.explain(...)."
     own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
     foreign = ", ".join(public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
     supported = f"{own}, {foreign}, whyodd.DistanceNetwork"

@@ -58,10 +58,10 @@ class Settings:
 
     def n_windows(self, image: NDArray[Any]) -> int:
         """How many windows look at an image; an error if it is too small for any."""
-        from whyodd.patches.grid import Grid
+        from whyodd.patches.scale import View
 
-        shapes = [tuple(-(-side // size) for side in image.shape[:2]) for size in self.scale]
-        return sum(len(Grid(shape, (self.patch,) * 2, self.stride, self.border)) for shape in shapes)
+        views = [View((self.patch,) * 2, self.stride, self.border, size) for size in self.scale]
+        return sum(len(view.grid(image.shape[:2])) for view in views)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whyodd.cli.extras import check_installed
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.io.tables import check_table
 from whyodd.words import number, percent
@@ -74,7 +74,7 @@ def series(
     for path in (train, test):
         if path is not None:
             check_table(path)
-    check_extras()
+    check_installed("polars", "matplotlib", "PIL")
     check_folder(out)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.series_model import Settings, explain_series, odd_spans
@@ -99,15 +99,6 @@ def series(
         return
     show(e, spans, Console())
     typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
-
-
-def check_extras() -> None:
-    """Say before the work all that is missing for it, not one thing after the other."""
-    if not all(map(find_spec, ("polars", "matplotlib", "PIL"))):
-        raise ModuleNotFoundError(
-            "This command reads tables with Polars and draws with matplotlib; at least one of them is not "
-            "installed. Run: pip install 'whyodd[files,plots]'"
-        )
 
 
 def check_folder(out: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path  # noqa: TC003 - typer looks at it
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from whyodd.cli.extras import check_installed
 from whyodd.io.atomic import replacing
 from whyodd.io.tables import check_table
 from whyodd.words import number
@@ -57,10 +57,11 @@ def text(
     for path in (normal, test):
         if path is not None:
             check_table(path)
-    check_extras()
+    check_installed("polars", "regex", "snowballstemmer")
     from whyodd.texts import TextModel
 
     known, notes = read_messages(normal, column)
+    messages, more = (known, []) if test is None else read_messages(test, column)
     # Without their length messages are at most √2 apart: the paper's bandwidth would take all for equal.
     usual: Any = "median" if normalize else 10.0
     model = TextModel(
@@ -70,11 +71,7 @@ def text(
         None if language == "none" else language,
         normalize=normalize,
     ).fit(known)
-    messages = known
-    if test is not None:
-        messages, more = read_messages(test, column)
-        notes += more
-    for note in notes:
+    for note in (*notes, *more):
         typer.echo(f"Note: {note}", err=True)
     oddest = model.explain(messages, progress=not quiet).top(top)
     write_results(oddest, report, out)
@@ -85,15 +82,6 @@ def text(
     for path in (report, out):
         if path is not None:
             typer.echo(f"\nWritten: {path}")
-
-
-def check_extras() -> None:
-    """Say before the work all that is missing for it."""
-    if not all(map(find_spec, ("polars", "regex", "snowballstemmer"))):
-        raise ModuleNotFoundError(
-            "This command reads tables with Polars and words with regex and snowballstemmer; at least one of "
-            "them is not installed. Run: pip install 'whyodd[files,text]'"
-        )
 
 
 def read_messages(path: Path, column: str | None) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanation import at_least_one
 from whyodd.frames import build_frame
 from whyodd.patches.notebook import html_view
 from whyodd.patches.strangest import strangest_window
@@ -177,9 +178,7 @@ class PatchExplanation:
 
     def top(self, k: int) -> PatchExplanation:
         """Explanation of the ``k`` oddest items, the oddest first."""
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k={k!r}: expected a number of items, a whole number of at least 1.")
-        return self[np.argsort(-self.outlierness, kind="stable")[:k]]
+        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "items")]]
 
     def table(self) -> dict[str, list[Any]]:
         """A line for each item, by column: outlierness, the strangest window and where it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.compute.passes import Work
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
@@ -243,10 +244,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}.")
-        if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < 1.0):
-            raise ValueError(
-                f"tolerance={self.tolerance!r}: expected a share in [0, 1), 0 for exact results."
-            )
+        Work(tolerance=self.tolerance)  # says what is wrong with it
 
     def _checked(self, items: Any, time: str | None = None) -> list[Item]:
         check_is_fitted(self, "scales_")
@@ -301,7 +299,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         return [scale.score(values, twin, _unheard) for scale in self.scales_]
 
     def _count_windows(self, item: Item) -> int:
-        return sum(len(scale.view.grid(scale.view.reduced(item.values))) for scale in self.scales_)
+        return sum(len(scale.view.grid(item.values.shape[:-1])) for scale in self.scales_)
 
 
 def _unheard(done: int) -> None:

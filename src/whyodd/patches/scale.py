@@ -33,9 +33,9 @@ class View:
     border: str
     size: int
 
-    def grid(self, values: Floats) -> Grid:
-        """Windows on an item that is already reduced."""
-        return Grid(values.shape[:-1], self.patch, self.stride, self.border)
+    def grid(self, shape: tuple[int, ...]) -> Grid:
+        """Windows on an item of ``shape`` (channels not counted), at the view's own scale."""
+        return Grid(tuple(-(-side // self.size) for side in shape), self.patch, self.stride, self.border)
 
     def reduced(self, values: Floats) -> Floats:
         """The item (*shape, C) as the windows see it."""
@@ -108,7 +108,7 @@ class Scale:
     def explain(self, values: Floats, twin: int | None, report: Callable[[int], None], **work: Any) -> Folded:
         """Relevance of an item (*shape, C); ``twin`` is the training item that it is."""
         seen = self.view.reduced(values)
-        grid = self.view.grid(seen)
+        grid = self.view.grid(values.shape[:-1])
         own = None if twin is None else self.own_centers(twin, len(grid))
         relevance = np.zeros((seen[..., 0].size, seen.shape[-1]))
         scores = np.full(len(grid), np.nan)
@@ -130,7 +130,7 @@ class Scale:
     def relevance_in_windows(self, relevance: Floats) -> NDArray[np.float64]:
         """Sum of relevance (*shape, C) that lies in each window, (windows along each axis)."""
         sums = block_sums(relevance, self.view.size)
-        grid = self.view.grid(sums)
+        grid = self.view.grid(relevance.shape[:-1])
         inside = np.empty(len(grid))
         for windows, parts in blocks(grid, sums, lambda _: None):
             inside[windows] = parts.sum(axis=1)
@@ -139,7 +139,7 @@ class Scale:
     def score(self, values: Floats, twin: int | None, report: Callable[[int], None]) -> NDArray[np.float64]:
         """Outlierness of each window, as :meth:`explain` has it."""
         seen = self.view.reduced(values)
-        grid = self.view.grid(seen)
+        grid = self.view.grid(values.shape[:-1])
         own = None if twin is None else self.own_centers(twin, len(grid))
         scores = np.full(len(grid), np.nan)
         for windows, patches in blocks(grid, seen, report):

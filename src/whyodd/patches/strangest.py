@@ -63,7 +63,7 @@ def strangest_window(
     what is odd there is not always in single pixels.
     """
     seen = scale.view.reduced(values)
-    grid = scale.view.grid(seen)
+    grid = scale.view.grid(values.shape[:-1])
     inside = np.where(np.isnan(scores), -np.inf, scale.relevance_in_windows(relevance))
     window = int(np.argmax(inside))
     patch = grid.extract(seen, np.array([window]))

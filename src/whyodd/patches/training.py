@@ -29,7 +29,7 @@ _SOME = 2048
 def fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random: Any) -> Scale:
     """Fit ``model`` to up to ``most`` patches of the items (*shape, C), drawn at random."""
     seen = [view.reduced(values) for values in items]
-    grids = [view.grid(values) for values in seen]
+    grids = [view.grid(values.shape[:-1]) for values in items]
     ends = np.cumsum([len(grid) for grid in grids])
     drawn = _draw(int(ends[-1]), most, random)
     owners = np.searchsorted(ends, drawn, side="right")

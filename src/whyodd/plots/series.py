@@ -113,7 +113,7 @@ def judged(e: PatchExplanation, i: int) -> NDArray[np.bool_]:
     item = e.items[i]
     count = np.zeros(len(item.values) + 1)
     for scale, scores in zip(e.model.scales_, e.score_maps[i], strict=True):
-        grid = scale.view.grid(scale.view.reduced(item.values))
+        grid = scale.view.grid(item.values.shape[:-1])
         first = grid.corner(0)[0] + scale.view.stride * np.flatnonzero(np.isfinite(scores))
         ends = scale.view.size * np.array([first, first + scale.view.patch[0]])
         for sign, end in zip((1, -1), np.clip(ends, 0, len(item.values)), strict=True):

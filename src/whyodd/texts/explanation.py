@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanation import at_least_one
 from whyodd.frames import build_frame
 from whyodd.texts.notebook import html_view
 from whyodd.words import percent
@@ -165,9 +166,7 @@ class TextExplanation:
 
     def top(self, k: int) -> TextExplanation:
         """Explanation of the ``k`` oddest messages, the oddest first."""
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k={k!r}: expected a number of messages, a whole number of at least 1.")
-        return self[np.argsort(-self.outlierness, kind="stable")[:k]]
+        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "messages")]]
 
     def __len__(self) -> int:
         return len(self.messages)

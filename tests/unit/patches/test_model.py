@@ -305,6 +305,13 @@ def test_pickled_and_cloned():
     assert clone(Pipeline([("patches", model)])).named_steps["patches"].get_params()["stride"] == 1
 
 
+def test_explain_and_neuralize_say_whom_to_ask():
+    model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(3, 3)).fit(images())
+    for ask in (whyodd.neuralize, lambda model: whyodd.explain(model, images())):
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"PatchModel .* call model\.explain\("):
+            ask(model)
+
+
 def test_a_pipeline_is_told_what_to_do_instead():
     pipeline = Pipeline([("scaler", StandardScaler()), ("model", whyodd.KernelDensity())])
     with pytest.raises(whyodd.UnsupportedModelError, match=r"not a pipeline.*standardize=True.*prepare="):

@@ -1,0 +1,32 @@
+"""Packages that a command needs beyond the base install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+# Package -> the extra that brings it.
+EXTRAS = {
+    "PIL": "plots",
+    "matplotlib": "plots",
+    "polars": "files",
+    "regex": "text",
+    "snowballstemmer": "text",
+}
+
+
+def check_installed(*packages: str) -> None:
+    """Say before the work all that is missing for it, not one thing after the other."""
+    missing = [package for package in packages if not _is_installed(package)]
+    if missing:
+        extras = ",".join(sorted({EXTRAS[package] for package in missing}))
+        raise ModuleNotFoundError(
+            f"This command needs {' and '.join(missing)}, not installed. Run: pip install 'whyodd[{extras}]'"
+        )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
