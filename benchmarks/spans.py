@@ -19,11 +19,11 @@ import gzip
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import rankdata
 
 from realdata import data_dir
 from sidebyside import print_table
 from whyodd import TextModel
+from whyodd.evaluation.localisation import roc_auc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,15 +94,9 @@ def areas(model: TextModel, posts: Sequence[tuple[str, set[int]]]) -> dict[str, 
     ]
     used = [i for i, mask in enumerate(inside) if mask.any() and not mask.all()]
     return {
-        method: np.array([roc_auc(np.array(values[i]), inside[i]) for i in used])
+        method: roc_auc([np.array(values[i]) for i in used], [inside[i] for i in used])
         for method, values in told.items()
     }
-
-
-def roc_auc(values: np.ndarray, inside: np.ndarray) -> float:
-    """Share of all pairs of a word inside and one outside in which the one inside has more."""
-    n, others = np.count_nonzero(inside), np.count_nonzero(~inside)
-    return float((rankdata(values)[inside].sum() - n * (n + 1) / 2) / (n * others))
 
 
 def interval(values: np.ndarray, turns: int = 2000) -> tuple[float, float]:

@@ -25,8 +25,9 @@ import sklearn.svm
 
 from realdata import data_dir
 from sidebyside import print_table
-from spans import neutral_comments, roc_auc
+from spans import neutral_comments
 from whyodd import TextModel
+from whyodd.evaluation.localisation import roc_auc
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +92,7 @@ def detection(folder: Path) -> None:
     for normalize, sigma in ((False, 10.0), (True, "median")):
         model = TextModel(sigma=sigma, normalize=normalize).fit(known)
         e = model.explain(texts)
-        auc = roc_auc(e.outlierness, toxic)
+        auc = roc_auc([e.outlierness], [toxic])[0]
         length = np.array([len(set(words)) for words in e.all_tokens])
         lines.append(
             (f"{normalize}", f"{sigma}", f"{auc:.3f}", f"{np.corrcoef(e.outlierness, length)[0, 1]:.2f}")

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from whyodd.explainers.method import Task
+from whyodd.explainers.nearest import nearest
+from whyodd.explainers.sensitivity import slope
 from whyodd.patches import local_contrast, sobel
 from whyodd.patches.grid import Grid
 from whyodd.patches.reduction import spread
@@ -90,11 +93,6 @@ def folded(scale: Scale, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def differences_and_gradients(network: DistanceNetwork, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(x - u)² for the nearest u, and ∂o/∂x = Σ_j p_j ∇e_j, e_j = (d_j/σ)^q / q - log α_j; each (n, d)."""
-    X, U, kernel = X.astype(np.float64), network.centers, network.kernel
-    d2 = np.maximum((X * X).sum(axis=1)[:, None] + (U * U).sum(axis=1) - 2.0 * X @ U.T, 0.0)
-    slope = (d2 / kernel.sigma**2) ** (kernel.q / 2 - 1) / kernel.sigma**2  # ∇e_j = slope_j (x - u_j)
-    log_p = network.log_weights - slope * d2 / kernel.q
-    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    pull = slope * p / p.sum(axis=1, keepdims=True)
-    return (X - U[d2.argmin(axis=1)]) ** 2, pull.sum(axis=1)[:, None] * X - pull @ U
+    """(x - u)² for the nearest u, and ∂o/∂x; each (n, d)."""
+    task = Task(network, X.astype(np.float64))
+    return nearest(task), slope(task)

@@ -57,12 +57,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 from scipy.ndimage import gaussian_filter
-from scipy.stats import rankdata
 
 from realdata import data_dir
 from sidebyside import print_table
 from tile_rivals import Rivals
 from whyodd import KernelDensity, PatchModel
+from whyodd.evaluation.localisation import roc_auc
 from whyodd.io.atomic import replacing
 from whyodd.patches import local_contrast
 from whyodd.patches.colours import displayed, overlay
@@ -112,14 +112,6 @@ def fit_tiles(tiles: Sequence[np.ndarray], max_patches: int = PATCHES, degree: f
 def smoothed(heat: np.ndarray, width: float = SMOOTHING) -> np.ndarray:
     """Gaussian mean of a heatmap that keeps its sum: what would leave at the border is mirrored back."""
     return gaussian_filter(heat, width, mode="reflect")
-
-
-def roc_auc(heat: np.ndarray, mask: np.ndarray) -> float:
-    """Share of all pairs of a pixel inside the mask and one outside in which the one inside is hotter."""
-    inside = mask.ravel()
-    ranks = rankdata(heat.ravel())[inside].sum()
-    n, others = np.count_nonzero(inside), np.count_nonzero(~inside)
-    return float((ranks - n * (n + 1) / 2) / (n * others))
 
 
 @dataclass(frozen=True)
@@ -175,7 +167,7 @@ def _heat_of_others(rivals: Rivals, tile: np.ndarray) -> dict[str, np.ndarray]:
 
 def areas_inside(heat: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> np.ndarray:
     """Area under the ROC curve inside each tile."""
-    return np.array([roc_auc(*pair) for pair in zip(heat, masks, strict=True)])
+    return roc_auc(list(heat), list(masks))
 
 
 def average(values: ByKind) -> float:

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whyodd import explainers, kernels, patches, plots
+    from whyodd import evaluation, explainers, kernels, patches, plots
     from whyodd.adapters import UnsupportedModelError, neuralize
     from whyodd.automatic import auto
     from whyodd.axioms import check_outlierness
@@ -56,6 +56,7 @@ __all__ = [
     "auto",
     "calibrate",
     "check_outlierness",
+    "evaluation",
     "explain",
     "explainers",
     "kernels",
@@ -81,6 +82,7 @@ _HOME = {
     "auto": "whyodd.automatic",
     "calibrate": "whyodd.models",
     "check_outlierness": "whyodd.axioms",
+    "evaluation": "whyodd",
     "explain": "whyodd.explainers",
     "explainers": "whyodd",
     "kernels": "whyodd",

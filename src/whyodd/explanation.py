@@ -96,6 +96,9 @@ class Explanation:
         The rows as they reached the network, where that is not ``data``.
     variables : Variables, optional
         How the network's variables look in units that people know.
+    method : str
+        How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN, and
+        shares are of Σ_i |R_i|.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Explanation:
     frame_kind: nw.Implementation | None = None
     inputs: Points = None
     variables: Variables | None = None
+    method: str = "dtd"
 
     def __post_init__(self) -> None:
         if self.inputs is None:
@@ -148,6 +152,11 @@ class Explanation:
         Also 0 for what is no number.
         """
         return _read_only(self._variables.direction(self.network, _dense(self.data), self.expected))
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether relevance is in units of the outlierness: Σ_i R_i + unexplained = o."""
+        return not bool(np.isnan(self.unexplained).any())
 
     def __len__(self) -> int:
         return len(self.outlierness)
@@ -186,7 +195,7 @@ class Explanation:
         return OddRow(
             row=int(one.rows[0]),
             outlierness=float(one.outlierness[0]),
-            unexplained_share=float(_share(one.unexplained[:, None], one.outlierness)[0, 0]),
+            unexplained_share=float(_share(one.unexplained[:, None], one._whole)[0, 0]),
             reasons=(*new, *main[:k]),
         )
 
@@ -217,7 +226,7 @@ class Explanation:
             "expected": _tidy(self.expected),
             "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
             "relevance": parts.ravel(),
-            "share": _share(parts, self.outlierness).ravel(),
+            "share": _share(parts, self._whole).ravel(),
             "outlierness": np.repeat(self.outlierness, d + 1),
         }
         return build_frame(columns, self.frame_kind)
@@ -226,6 +235,7 @@ class Explanation:
         """Plain dictionary of numbers, strings and lists, ready for JSON."""
         values = _dense(self.data)
         return {
+            "method": self.method,
             "feature_names": list(self.feature_names),
             "self_excluded": self._n_excluded,
             "rows": [
@@ -233,7 +243,7 @@ class Explanation:
                     "row": int(self.rows[i]),
                     "outlierness": float(self.outlierness[i]),
                     "inlierness": float(self.inlierness[i]),
-                    "unexplained": float(self.unexplained[i]),
+                    "unexplained": _plain(self.unexplained[i]),
                     "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
                     "relevance": self.relevance[i].tolist(),
                     "value": [_plain(value) for value in values[i].tolist()],
@@ -249,6 +259,11 @@ class Explanation:
 
         ``shap.plots.waterfall(e.to_shap()[0])`` draws row 0.
         """
+        if not self.is_additive:
+            raise ValueError(
+                f"to_shap() needs relevance that adds up to the outlierness, which method={self.method!r} does "
+                "not give. Choose 'dtd'."
+            )
         try:
             import shap
         except ModuleNotFoundError as error:
@@ -286,6 +301,11 @@ class Explanation:
         return self.excluded if self._n_excluded else None
 
     @property
+    def _whole(self) -> Floats:
+        """(n,) what shares are of: the outlierness, or the sum of relevance in other units."""
+        return self.outlierness if self.is_additive else np.abs(self.relevance).sum(axis=1)
+
+    @property
     def _variables(self) -> Variables:
         return self.variables or Variables(self.feature_names)
 
@@ -300,7 +320,7 @@ class Explanation:
             expected=_scalar(constants[c] if never_varied else expected),
             direction=int(self.direction[0, c]),
             relevance=float(self.relevance[0, c]),
-            share=float(_share(self.relevance[:, [c]], self.outlierness)[0, 0]),
+            share=float(_share(self.relevance[:, [c]], self._whole)[0, 0]),
             never_varied=never_varied,
         )
 
@@ -311,17 +331,20 @@ class Explanation:
 
     def _title(self) -> str:
         n, d = self.relevance.shape
-        title = f"Explanation of {_count(n, 'row')}, {_count(d, 'variable')}"
+        by = "" if self.method == "dtd" else f" by {self.method}"
+        title = f"Explanation of {_count(n, 'row')}, {_count(d, 'variable')}{by}"
         if n == 0:
             return title
         low, high = number(float(self.outlierness.min())), number(float(self.outlierness.max()))
         return f"{title}; outlierness {low}" if low == high else f"{title}; outlierness {low} to {high}"
 
     def _notes(self) -> list[str]:
-        n = self._n_excluded
-        if n == 0:
-            return []
-        return [f"self-excluded: {_count(n, 'row')} of the training data, each without its own center"]
+        n, notes = self._n_excluded, []
+        if n > 0:
+            notes.append(f"self-excluded: {_count(n, 'row')} of the training data, each without its own center")
+        if not self.is_additive:
+            notes.append(f"{self.method} does not add up to the outlierness: shares are of the sum of relevance")
+        return notes
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:

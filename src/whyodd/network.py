@@ -338,9 +338,10 @@ class DistanceNetwork:
                 f"X has {values.shape[1]} column(s), the network has {self.n_features} variable(s). "
                 "Pass the same columns as in the centers, in the same order."
             )
-        return values, self._checked_own(own, values.shape[0])
+        return values, self.checked_own(own, values.shape[0])
 
-    def _checked_own(self, own: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    def checked_own(self, own: ArrayLike | None, n: int) -> NDArray[np.intp]:
+        """(n,) the center to leave out for each of ``n`` rows, -1 for none; an error if none is left."""
         if own is None:
             return np.full(n, -1, dtype=np.intp)
         left_out = np.asarray(own)

@@ -65,7 +65,7 @@ def _block(odd: OddRow) -> str:
     shown = [reason for reason in odd.reasons if reason.share > 0 or reason.never_varied]
     cells = [_reason_cells(reason, reason.share / whole) for reason in shown]
     cells += [_plain_cells(OTHERS, odd.other_share / whole)]
-    cells += [_plain_cells(UNEXPLAINED, odd.unexplained_share / whole)]
+    cells += [_plain_cells(UNEXPLAINED, odd.unexplained_share / whole)] if odd.is_additive else []
     first, *others = cells
     span = f"rowspan='{1 + len(others)}' style='{_RIGHT}'"
     head = f"<td {span}>{odd.row}</td><td {span}>{number(odd.outlierness)}</td>"

@@ -60,7 +60,8 @@ class OddRow:
     outlierness : float
         o(x).
     unexplained_share : float
-        Part of o, between 0 and 1, that belongs to no single variable.
+        Part of o, between 0 and 1, that belongs to no single variable; NaN where relevance is not in units of
+        o, and shares are of its sum.
     reasons : tuple of Reason
         The most relevant first; first of all the variables that never varied in training.
     """
@@ -73,9 +74,15 @@ class OddRow:
     @property
     def other_share(self) -> float:
         """Part of o that belongs to the variables not among the reasons; below 0 if they speak against it."""
-        told = self.unexplained_share + math.fsum(reason.share for reason in self.reasons)
+        unexplained = self.unexplained_share if self.is_additive else 0.0
+        told = unexplained + math.fsum(reason.share for reason in self.reasons)
         rest = 1.0 - told if self.outlierness > 0 else 0.0
         return rest if abs(rest) > _ROUNDING else 0.0
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether shares are of the outlierness."""
+        return not math.isnan(self.unexplained_share)
 
     @property
     def measured_share(self) -> float:
@@ -111,10 +118,13 @@ def sentence(odd: OddRow) -> str:
     if rest <= _ROUNDING or not told:
         alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
         return "; ".join(constants) or alone
-    whole = "of the rest of the outlierness" if constants and rest < 1.0 - _ROUNDING else "of the outlierness"
+    whole = "outlierness" if odd.is_additive else "relevance"
+    whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"
     first, *others = told
     parts = [*constants, f"{observation(first)}: {percent(first.share / rest)} {whole}"]
     parts += [f"{observation(reason)}: {percent(reason.share / rest)}" for reason in others]
+    if not odd.is_additive:
+        return "; ".join(parts)
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
     if against < -_VISIBLE:  # relevance is signed, and what is told is more than the whole
         parts.append(f"the other variables speak against it ({percent(against)})")

@@ -150,18 +150,71 @@ def assert_within(values, expected, tolerance):
     assert np.all(np.abs(values - expected) <= tolerance), np.max(np.abs(values - expected))
 
 
+# What a method needs to be told to explain rows of 4 variables. shap compiles for its permutations anew in
+# every process, which takes many seconds.
+OPTIONS = {"shap": {"algorithm": "kernel"}, "sobel": {"shape": (2, 2)}}
+# One-center models have no points that a row could be told from, or whose spread could be taken.
+ONE_CENTER = {"coin", "micenkova", "mvn"}
+
+
+# shap itself warns when it is imported, which is not ours to mend.
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("method", EXPLAINERS)
 class TestExplainer:
+    rows = X[:7] + 1
+
+    def explained(self, method, model, rows=rows, **keywords):
+        return whyodd.explain(model, rows, method=method, options=OPTIONS.get(method, {}), **keywords)
+
     def test_explains(self, method):
         network = whyodd.DistanceNetwork(X)
-        e = whyodd.explain(network, X[:7] + 1, method=method)
+        e = self.explained(method, network)
         assert e.relevance.shape == (7, 4)
+        assert e.relevance.dtype == np.float64
         assert e.outlierness.shape == e.unexplained.shape == e.inlierness.shape == (7,)
         assert np.isfinite(e.relevance).all()
-        np.testing.assert_allclose(e.outlierness, network.outlierness(X[:7] + 1), rtol=1e-12)
+        assert e.method == method
+        np.testing.assert_allclose(e.outlierness, network.outlierness(self.rows), rtol=1e-12)
 
-    def test_is_documented(self, method):
-        assert inspect.getdoc(EXPLAINERS[method])
+    @pytest.mark.parametrize("name", MODELS)
+    def test_explains_every_model(self, method, name):
+        model = MODELS[name]().fit(X)
+        if method in ONE_CENTER and whyodd.neuralize(model).n_centers == 1:
+            with pytest.raises(ValueError, match=r"options=\{'normal'"):
+                self.explained(method, model, self.rows[:1])
+            return
+        assert np.isfinite(self.explained(method, model, self.rows[:1]).relevance).all()
+
+    def test_adds_up_if_it_says_so(self, method):
+        e = self.explained(method, whyodd.DistanceNetwork(X))
+        assert e.is_additive == EXPLAINERS[method].is_additive
+        if e.is_additive:
+            np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        else:
+            assert np.isnan(e.unexplained).all()
+
+    def test_is_the_same_for_a_seed(self, method):
+        es = [self.explained(method, whyodd.DistanceNetwork(X), random_state=3) for _ in range(2)]
+        np.testing.assert_array_equal(es[0].relevance, es[1].relevance)
+
+    def test_leaves_rows_and_centers_as_they_are(self, method):
+        rows, centers = self.rows.copy(), X.copy()
+        self.explained(method, whyodd.DistanceNetwork(centers), rows)
+        np.testing.assert_array_equal(rows, self.rows)
+        np.testing.assert_array_equal(centers, X)
+
+    def test_is_documented_with_all_its_options(self, method):
+        doc = inspect.getdoc(EXPLAINERS[method].relevance)
+        assert all(f"\n{option} : " in doc for option in EXPLAINERS[method].options)
+
+    def test_unknown_option_names_those_there_are(self, method):
+        with pytest.raises(ValueError, match=f"method='{method}' has no option 'colour'. It takes: ") as told:
+            whyodd.explain(whyodd.DistanceNetwork(X), X, method=method, options={"colour": 1})
+        assert all(repr(option) in str(told.value) for option in EXPLAINERS[method].options)
+
+
+def test_explainers_are_in_order():
+    assert list(EXPLAINERS) == sorted(EXPLAINERS)
 
 
 class TestPublicNames:

@@ -3,66 +3,79 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.compute.points import to_dense
+from whyodd.explainers.coin import coin
 from whyodd.explainers.columns import warn_of_dominating_column
-from whyodd.explainers.dtd import deep_taylor
+from whyodd.explainers.dtd import DeepTaylor, deep_taylor
+from whyodd.explainers.edges import edges, edges_of_item
 from whyodd.explainers.groups import sum_columns, with_groups
+from whyodd.explainers.integrated_gradients import integrated_gradients
+from whyodd.explainers.mean import mean
+from whyodd.explainers.method import Method, Task
+from whyodd.explainers.micenkova import micenkova
+from whyodd.explainers.mvn import mvn
+from whyodd.explainers.nearest import nearest
+from whyodd.explainers.occlusion import occlusion
 from whyodd.explainers.own_centers import own_centers
+from whyodd.explainers.patchwise import explain_patches
+from whyodd.explainers.random import random, random_item
 from whyodd.explainers.reading import read
+from whyodd.explainers.sensitivity import sensitivity, slope
+from whyodd.explainers.shapley import shapley
+from whyodd.explainers.taylor import taylor
 from whyodd.explanation import Explanation
 from whyodd.inputs import as_matrix
 from whyodd.network import DistanceNetwork
+from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
+from whyodd.texts import TextModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
-    from whyodd.compute.points import Points
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
     from whyodd.explainers.reading import Reading
-    from whyodd.linear_maps import LinearMap
-    from whyodd.network import Decomposition
 
 __all__ = ["EXPLAINERS", "explain"]
 
-
-class Explainer(Protocol):
-    """A function that decomposes the outlierness of the rows of X onto their variables."""
-
-    def __call__(
-        self,
-        network: DistanceNetwork,
-        X: Points,
-        *,
-        own: NDArray[np.intp] | None = None,
-        through: LinearMap | None = None,
-        n_jobs: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> Decomposition: ...
-
-
-EXPLAINERS: dict[str, Explainer] = {
-    "dtd": deep_taylor,
+EXPLAINERS: dict[str, Method] = {
+    "coin": Method(coin),
+    "dtd": DeepTaylor(deep_taylor, is_additive=True),
+    "integrated_gradients": Method(integrated_gradients, is_additive=True),
+    "mean": Method(mean),
+    "micenkova": Method(micenkova),
+    "mvn": Method(mvn),
+    "nearest": Method(nearest),
+    "occlusion": Method(occlusion),
+    "random": Method(random, on_item=random_item),
+    "sensitivity": Method(sensitivity, root=slope),
+    "shap": Method(shapley, is_additive=True, extra="shap"),
+    "sobel": Method(edges, on_item=edges_of_item),
+    "taylor": Method(taylor, is_additive=True),
 }
 
 
 def explain(
-    model: object,
-    X: object,
+    model: Any,
+    X: Any,
     *,
     method: str = "dtd",
     exclude_self: ExcludeSelf = "auto",
     groups: Groups | None = None,
+    options: Mapping[str, Any] | None = None,
+    random_state: int | None = None,
     progress: bool = False,
     n_jobs: int | None = None,
     dtype: DTypeLike | None = None,
-) -> Explanation:
+) -> Any:
     """Explain why each row of X is odd: o(x) = Σ_i R_i + unexplained.
 
     Parameters
@@ -70,18 +83,24 @@ def explain(
     model : fitted model, Pipeline or DistanceNetwork
         What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, a search over the
         parameters of either (its best one is explained), or a linear one-class SVM (whose decomposition is
-        signed, R_i = -w_i x_i, and relative to x = 0).
+        signed, R_i = -w_i x_i, and relative to x = 0). Also a PatchModel or a TextModel, X being its items.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
     method : str, default "dtd"
-        One of ``whyodd.explainers.EXPLAINERS``.
+        One of ``whyodd.explainers.EXPLAINERS``. The others are there to compare with: only some of them sum
+        to the outlierness; where they do not, ``unexplained`` is NaN and shares are of the sum of relevance.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
         finds rows by equal values); False never does.
     groups : dict of str to list of str, optional
         Columns to sum up: ``{"address": ["street", "city"]}``. All others stand for themselves.
+    options : dict, optional
+        Keywords of the method. Every method but "dtd" takes ``normal``: normal rows, like X, to compare with
+        (default: the centers of the model).
+    random_state : int, optional
+        Seed of what a method draws at random.
     progress : bool, default False
         Show a progress bar with the time left, on standard error.
     n_jobs : int, optional
@@ -92,6 +111,7 @@ def explain(
     Returns
     -------
     Explanation
+        A PatchExplanation or TextExplanation for a PatchModel or TextModel.
 
     Examples
     --------
@@ -103,15 +123,37 @@ def explain(
     >>> print(e.why(k=1))
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
     """
-    explainer = _explainer(method)
+    chosen = find_method(method)
+    settings = dict(options or {})
+    chosen.check_options(method, settings)
+    if isinstance(model, (PatchModel, TextModel)):
+        _check_unused(model, groups=groups, dtype=dtype, normal=settings.get("normal"))
+    if isinstance(model, PatchModel):
+        drawing = np.random.default_rng(random_state)
+        keywords: dict[str, Any] = {"exclude_self": exclude_self, "progress": progress, "n_jobs": n_jobs}
+        return explain_patches(model, X, method, chosen, settings, drawing, keywords)
+    if isinstance(model, TextModel):
+        _check_is_dtd(method, model)
+        return model.explain(X, exclude_self=exclude_self, progress=progress, n_jobs=n_jobs)
     reading = read(model, X)
     own = _own_centers(reading, exclude_self)
     inputs = reading.inputs if dtype is None else as_matrix(reading.inputs, dtype=dtype).values
+    if not isinstance(reading.network, DistanceNetwork):
+        _check_is_dtd(method, model)
+    normal = settings.pop("normal", None)
     n_rows = inputs.shape[0]
-    with progress_bar(n_rows, "Explaining rows") if progress else nullcontext() as report:
-        parts = explainer(
-            reading.network, inputs, own=own, through=reading.through, n_jobs=n_jobs, progress=report
+    with progress_bar(n_rows, "Explaining rows") if progress else nullcontext(_unheard) as report:
+        task = Task(
+            reading.network,
+            inputs,
+            own=own,
+            through=reading.through,
+            given=None if normal is None else to_dense(read(model, normal).inputs),
+            random=np.random.default_rng(random_state),
+            n_jobs=n_jobs,
+            report=report,
         )
+        parts = chosen.decompose(task, settings)
     relevance = reading.in_variables(parts.relevance)
     variables, names = reading.variables, reading.variables.names
     if groups is not None:
@@ -131,7 +173,12 @@ def explain(
         frame_kind=reading.frame_kind,
         inputs=inputs,
         variables=variables,
+        method=method,
     )
+
+
+def _unheard(done: int) -> None:
+    """Progress nobody asked for."""
 
 
 def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp] | None:
@@ -144,7 +191,22 @@ def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp
     return own_centers(reading.network, reading.inputs, exclude_self, transformed=is_transformed)
 
 
-def _explainer(method: str) -> Explainer:
-    if method not in EXPLAINERS:
-        raise ValueError(f"method={method!r} is unknown. Choose one of: {', '.join(map(repr, EXPLAINERS))}.")
-    return EXPLAINERS[method]
+def find_method(name: str) -> Method:
+    """The method that goes by a name, or a sentence that lists them."""
+    if name not in EXPLAINERS:
+        raise ValueError(f"method={name!r} is unknown. Choose one of: {', '.join(map(repr, EXPLAINERS))}.")
+    return EXPLAINERS[name]
+
+
+def _check_unused(model: object, **arguments: object) -> None:
+    given = [name for name, value in arguments.items() if value is not None]
+    if given:
+        raise ValueError(f"{given[0]} is for tables, not for a {type(model).__name__}. Leave it out.")
+
+
+def _check_is_dtd(method: str, model: object) -> None:
+    if method != "dtd":
+        raise UnsupportedModelError(
+            f"method={method!r} needs a model of distances to points, which {type(model).__name__} is not "
+            "to explain(). Leave method out, or choose 'dtd'."
+        )

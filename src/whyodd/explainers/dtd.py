@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyodd.explainers.method import Method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from whyodd.compute.points import Points
-    from whyodd.linear_maps import LinearMap
-    from whyodd.network import Decomposition, DistanceNetwork
+    from whyodd.explainers.method import Task
+    from whyodd.network import Decomposition
 
 
-def deep_taylor(
-    network: DistanceNetwork,
-    X: Points,
-    *,
-    own: NDArray[np.intp] | None = None,
-    through: LinearMap | None = None,
-    n_jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Decomposition:
+def deep_taylor(task: Task) -> NDArray[np.floating]:
     """Relevance R_i = Σ_j Δ_j (x_i - u_ji)² / d_j² of the input variables, conserving o(x).
-
-    Parameters
-    ----------
-    network : DistanceNetwork
-    X : ndarray or CSR matrix of shape (n, d)
-    own : ndarray of shape (n,), optional
-        The center to leave out for each row, or -1.
-    through : LinearMap, optional
-        Linear map that made X of other variables; relevance is theirs.
-    n_jobs : int, optional
-        Threads; all cores if None.
-    progress : callable, optional
-        Called with the number of rows done.
-
-    Returns
-    -------
-    Decomposition
-        Relevance (n, d), and unexplained, outlierness and log-inlierness (n,).
 
     Notes
     -----
     Section "Explaining Outlierness" and appendix A of Kauffmann, Müller and Montavon.
     """
-    return network.decompose(X, own=own, through=through, n_jobs=n_jobs, progress=progress)
+    return _decomposed(task).relevance
+
+
+@dataclass(frozen=True)
+class DeepTaylor(Method):
+    """The method that knows by itself what it leaves unexplained, and the way through a linear map."""
+
+    @property
+    def shared_options(self) -> tuple[str, ...]:
+        """None: it compares with the centers, whatever else is normal."""
+        return ()
+
+    def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:  # noqa: ARG002 - has none
+        """Relevance, and unexplained summed on its own, in one pass."""
+        return _decomposed(task)
+
+
+def _decomposed(task: Task) -> Decomposition:
+    return task.network.decompose(
+        task.X, own=task.own, through=task.through, n_jobs=task.n_jobs, progress=task.report
+    )

@@ -39,7 +39,8 @@ def make_folder(folder: Path) -> None:
 
 
 def save_figure(figure: Any, path: Path, dots_per_inch: int) -> None:
-    """Write a figure of matplotlib."""
+    """Write a figure of matplotlib; the same bytes for the same figure, so no date in a PDF."""
+    metadata = {"CreationDate": None} if path.suffix == ".pdf" else None
     with replacing(path) as draft, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
-        figure.savefig(draft, dpi=dots_per_inch)
+        figure.savefig(draft, dpi=dots_per_inch, metadata=metadata)

@@ -65,6 +65,8 @@ class PatchExplanation:
     items : tuple of Item
         What was explained, with its channels and times.
     model : PatchModel
+    method : str
+        How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN.
     """
 
     items: tuple[Item, ...]
@@ -77,6 +79,7 @@ class PatchExplanation:
     rows: NDArray[np.intp]
     twins: tuple[int | None, ...]
     model: PatchModel
+    method: str = "dtd"
 
     @classmethod
     def of(
@@ -103,6 +106,11 @@ class PatchExplanation:
             twins=tuple(twins),
             model=model,
         )
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether relevance is in units of the outlierness: Σ R + unexplained = O."""
+        return not bool(np.isnan(self.unexplained).any())
 
     @property
     def data(self) -> tuple[NDArray[Any], ...]:
@@ -207,11 +215,13 @@ class PatchExplanation:
         lines = [dict(zip(table, line, strict=True)) for line in zip(*table.values(), strict=True)]
         for line, relevance in zip(lines, self.relevance, strict=True):
             line["relevance"] = relevance.tolist()
-        return {"channels": list(self.channels), "items": lines}
+            line["unexplained"] = line["unexplained"] if self.is_additive else None  # JSON has no NaN
+        return {"method": self.method, "channels": list(self.channels), "items": lines}
 
     def __repr__(self) -> str:
         kind = "series" if self.is_series else ("image" if len(self) == 1 else "images")
-        lines = [f"Explanation of {len(self)} {kind}"]
+        by = "" if self.method == "dtd" else f" by {self.method}"
+        lines = [f"Explanation of {len(self)} {kind}{by}"]
         lines += [f"{one.names[0]}: {one.why(0)}" for one in self.top(5)] if len(self) else []
         return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.patches.items import Item
+    from whyodd.patches.scale import Folded, Scale
     from whyodd.patches.strangest import StrangePatch
 
     Floats = NDArray[np.floating]
@@ -149,7 +151,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
 
     def outlierness(self, items: Any, *, exclude_self: ExcludeSelf = "auto") -> NDArray[np.float64]:
         """O = Σ_t o_t of each item (n,), over all windows and scales."""
-        given = self._checked(items)
+        given = self.read_items(items)
         return np.array([sum(map(np.nansum, self._score_maps(item, exclude_self))) for item in given])
 
     def score_map(self, item: Any, *, exclude_self: ExcludeSelf = "auto") -> Any:
@@ -157,7 +159,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
 
         NaN where a window holds a gap.
         """
-        given = self._checked(item)
+        given = self.read_items(item)
         if len(given) != 1:
             raise ValueError(f"score_map is for one item, but {len(given)} came. Call it for each.")
         maps = self._score_maps(given[0], exclude_self)
@@ -191,16 +193,41 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         n_jobs : int, optional
             Threads; all cores if None.
         """
-        given = self._checked(items, time)
+        work: dict[str, Any] = {"tolerance": self.tolerance, "n_jobs": n_jobs}
+
+        def explain_scale(
+            scale: Scale, values: Floats, twin: int | None, report: Callable[[int], None]
+        ) -> Folded:
+            return scale.explain(values, twin, report, partial(scale.network.decompose, **work))
+
+        return self.fold(
+            items, explain_scale, exclude_self=exclude_self, names=names, time=time, progress=progress
+        )
+
+    def fold(
+        self,
+        items: Any,
+        explain_scale: Callable[..., Folded],
+        *,
+        exclude_self: ExcludeSelf = "auto",
+        names: Sequence[str] | None = None,
+        time: str | None = None,
+        progress: bool = False,
+    ) -> PatchExplanation:
+        """Explanation of items from what any method says of each scale.
+
+        ``explain_scale(scale, values, twin, report)`` gives a ``Folded`` for the numbers (*shape, C) of an
+        item; ``twin`` is the training item that it is, ``report`` is told how many more windows are done.
+        """
+        given = self.read_items(items, time)
         if names is not None and len(names) != len(given):
             raise ValueError(f"{len(names)} names came for {len(given)} items: expected one for each.")
-        twins = [self._twin(item, exclude_self) for item in given]
+        twins = [self.twin_of(item, exclude_self) for item in given]
         total = sum(self._count_windows(item) for item in given)
-        work = {"tolerance": self.tolerance, "n_jobs": n_jobs}
         with progress_bar(total, "Explaining windows") if progress else nullcontext(_unheard) as told:
             report = _adding(told)
             folded = [
-                [scale.explain(values, twin, report, **work) for scale in self.scales_]
+                [explain_scale(scale, values, twin, report) for scale in self.scales_]
                 for values, twin in zip(map(self.prepared, given), twins, strict=True)
             ]
         # What is explained stays as it is if this model is fitted again.
@@ -246,7 +273,8 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
                 raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}.")
         Work(tolerance=self.tolerance)  # says what is wrong with it
 
-    def _checked(self, items: Any, time: str | None = None) -> list[Item]:
+    def read_items(self, items: Any, time: str | None = None) -> list[Item]:
+        """Items with the channels of the fit, in its order, or one sentence on what is wrong with them."""
         check_is_fitted(self, "scales_")
         given = as_items(items, self._axes, self.time_ if time is None else time)
         if self.is_named_:  # columns of data frames are found by name; arrays have nothing but an order
@@ -282,7 +310,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             return window
         return replace(window, values=window.values * self.units_, nearest=window.nearest * self.units_)
 
-    def _twin(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
+    def twin_of(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
         """The training item that this one is, if that is to be left out."""
         if exclude_self not in ("auto", True, False):
             raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
@@ -295,7 +323,7 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         return twin
 
     def _score_maps(self, item: Item, exclude_self: ExcludeSelf) -> list[NDArray[np.float64]]:
-        values, twin = self.prepared(item), self._twin(item, exclude_self)
+        values, twin = self.prepared(item), self.twin_of(item, exclude_self)
         return [scale.score(values, twin, _unheard) for scale in self.scales_]
 
     def _count_windows(self, item: Item) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network import DistanceNetwork
+    from whyodd.network import Decomposition, DistanceNetwork
 
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
@@ -105,8 +105,17 @@ class Scale:
         """Training item that a center is a patch of, if the model knows."""
         return None if self.network.rows is None else int(self.items[self.network.rows[center]])
 
-    def explain(self, values: Floats, twin: int | None, report: Callable[[int], None], **work: Any) -> Folded:
-        """Relevance of an item (*shape, C); ``twin`` is the training item that it is."""
+    def explain(
+        self,
+        values: Floats,
+        twin: int | None,
+        report: Callable[[int], None],
+        decompose: Callable[..., Decomposition],
+    ) -> Folded:
+        """Relevance of an item (*shape, C); ``twin`` is the training item that it is.
+
+        ``decompose(patches, own=...)`` explains windows (n, patch · C).
+        """
         seen = self.view.reduced(values)
         grid = self.view.grid(values.shape[:-1])
         own = None if twin is None else self.own_centers(twin, len(grid))
@@ -114,7 +123,7 @@ class Scale:
         scores = np.full(len(grid), np.nan)
         unexplained = discarded = 0.0
         for windows, patches in blocks(grid, seen, report):
-            parts = self.network.decompose(patches, own=None if own is None else own[windows], **work)
+            parts = decompose(patches, own=None if own is None else own[windows])
             beside = grid.fold(parts.relevance, windows, relevance)
             scores[windows] = parts.outlierness
             unexplained += float(parts.unexplained.sum() + beside.sum())

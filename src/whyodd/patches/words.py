@@ -33,7 +33,8 @@ def sentence(e: PatchExplanation, i: int) -> str:
     if len(e.channels) > 1 and strange.relevance.sum() > 0.0:
         parts.append(f"of the relevance there {channel_shares(e.channels, strange.relevance)}")
     unit = "time step" if e.is_series else "pixel"
-    parts.append(f"{percent(float(e.unexplained[i]) / total)} belongs to no single {unit}")
+    if e.is_additive:
+        parts.append(f"{percent(float(e.unexplained[i]) / total)} belongs to no single {unit}")
     return "; ".join(parts)
 
 

@@ -215,11 +215,14 @@ def _draw_scale(figure: Any, drawn: Any, rows: Sequence[Any]) -> None:
 
 def _tell(figure: Any, e: PatchExplanation, shown: int, part: float, *, is_grey: bool) -> None:
     """In words what no axes show."""
-    total = float(e.outlierness[0]) or 1.0
-    unexplained = float(e.unexplained[0])
-    told = [f"{percent(unexplained / total)} of the outlierness belongs to no single time step"]
+    # Shares are of the outlierness, or of all relevance where that has other units.
+    whole = float(e.outlierness[0] if e.is_additive else e.relevance[0].sum()) or 1.0
+    unexplained = float(e.unexplained[0]) if e.is_additive else 0.0
+    told = []
+    if e.is_additive:
+        told.append(f"{percent(unexplained / whole)} of the outlierness belongs to no single time step")
     if more := len(e.channels) - shown:
-        rest = max(e.outlierness[0] - unexplained - part, 0.0) / total
+        rest = max(whole - unexplained - part, 0.0) / whole
         told.insert(0, f"{more} more {'channel has' if more == 1 else 'channels have'} {percent(rest)}")
     if is_grey:
         told.append("grey: gaps, and what lies too close to them for a whole window")

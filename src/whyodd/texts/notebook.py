@@ -85,7 +85,10 @@ def _shade(word: Word, limit: float) -> str:
 
 
 def _terms(terms: Sequence[Term], total: float) -> str:
+    # On their own, words written from right to left do not carry the numbers around them along.
     shares = [
-        f"{escape(term.term)} {percent(term.relevance / total)}" for term in terms if term.relevance > 0
+        f"<bdi>{escape(term.term)}</bdi> {percent(term.relevance / total)}"
+        for term in terms
+        if term.relevance > 0
     ]
     return ", ".join(shares) or "nothing"

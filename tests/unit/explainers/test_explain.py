@@ -263,5 +263,5 @@ class TestBadInput:
             whyodd.explain(OneClassSVM(), odd)
 
     def test_unknown_method(self, model, odd):
-        with pytest.raises(ValueError, match=r"method='lime' is unknown. Choose one of: 'dtd'"):
+        with pytest.raises(ValueError, match=r"method='lime' is unknown. Choose one of: 'coin', 'dtd'"):
             whyodd.explain(model, odd, method="lime")

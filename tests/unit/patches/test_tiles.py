@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 import tiles
 from painted import PAINTERS, painted_tiles
@@ -103,12 +102,6 @@ def test_every_scale_counts_as_much_for_edges(model, train):
 def test_smoothing_keeps_the_sum():
     heat = np.random.default_rng(0).random(SHAPE)
     assert tiles.smoothed(heat, 8.0).sum() == pytest.approx(heat.sum(), rel=1e-12)
-
-
-def test_area_is_that_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    heat, mask = rng.integers(0, 20, SHAPE).astype(float), rng.random(SHAPE) < 0.1  # with ties
-    assert tiles.roc_auc(heat, mask) == pytest.approx(roc_auc_score(mask.ravel(), heat.ravel()))
 
 
 def test_interval_holds_the_average_and_narrows_with_more_tiles():

@@ -206,3 +206,7 @@ def test_markup_in_a_message_shows_as_text(model):
     assert "<img" not in page
     assert "&lt;" in page
     assert page.count("<div") == page.count("</div>")
+
+
+def test_words_from_right_to_left_keep_their_numbers(model):
+    assert "<bdi>שלום</bdi> " in model.explain(["שלום pump"])._repr_html_()

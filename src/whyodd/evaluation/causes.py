@@ -1,0 +1,114 @@
+"""Right causes: relevance against the variables that people, or the making of the data, say are to blame."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.evaluation.localisation import hit_rate, roc_auc
+from whyodd.evaluation.relevances import values_of
+from whyodd.frames import build_frame
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Causes:
+    """How well an explanation finds the variables to blame, for each outlier or segment.
+
+    Attributes
+    ----------
+    roc_auc : ndarray of shape (n,)
+        How often a variable to blame has more relevance than another one; NaN where all or none is to blame.
+    hit_rate_100, hit_rate_150 : ndarray of shape (n,)
+        Of the k variables to blame, the share among the k (or ⌊1.5 k⌋) with the most relevance.
+    """
+
+    roc_auc: Floats
+    hit_rate_100: Floats
+    hit_rate_150: Floats
+
+    def __len__(self) -> int:
+        return len(self.roc_auc)
+
+    def mean(self) -> dict[str, float]:
+        """Mean of each measure over the outliers or segments where it is defined."""
+        return {name: mean_and_error(values)[0] for name, values in asdict(self).items()}
+
+    def standard_error(self) -> dict[str, float]:
+        """Standard error of each mean; NaN for fewer than two."""
+        return {name: mean_and_error(values)[1] for name, values in asdict(self).items()}
+
+    def to_frame(self) -> Any:
+        """Data frame with a line for each outlier or segment (pandas, or what else is installed)."""
+        return build_frame(asdict(self), None)
+
+
+def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
+    """Judge relevance where it is known which variables are to blame.
+
+    Parameters
+    ----------
+    relevance : Explanation or array of shape (n, d)
+        Relevance of the outliers; with ``segments``, of consecutive rows of a series.
+    truth : array of bool of shape (n, d), or (k, d) with segments
+        The variables to blame of each outlier or segment.
+    segments : array of int of shape (k, 2), optional
+        First row and the row after the last of each segment. The relevance of its rows is summed up, and
+        judged once: people say of a segment, not of a row, what caused it.
+
+    Returns
+    -------
+    Causes
+        Measures for each outlier or segment, their means and standard errors.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = whyodd.KernelDensity().fit(X)
+    >>> e = whyodd.explain(model, [[0.0, 5.0, 0.0], [4.0, 0.0, 4.0]])
+    >>> causes(e, [[0, 1, 0], [1, 0, 1]]).mean()
+    {'roc_auc': 1.0, 'hit_rate_100': 1.0, 'hit_rate_150': 1.0}
+    """
+    values = values_of(relevance, "relevance")
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        raise ValueError(
+            "relevance must be a table of shape (rows, variables). Pass an Explanation or an array."
+        )
+    judged = values if segments is None else sum_segments(values, segments)
+    return Causes(
+        roc_auc=roc_auc(judged, truth),
+        hit_rate_100=hit_rate(judged, truth, 1.0),
+        hit_rate_150=hit_rate(judged, truth, 1.5),
+    )
+
+
+def sum_segments(relevance: Floats, segments: Any) -> Floats:
+    """Relevance (k, d) of segments [start, stop) of rows: the sum over each."""
+    limits = np.asarray(segments)
+    n = len(relevance)
+    if limits.ndim != 2 or limits.shape[1] != 2 or limits.dtype.kind not in "iu":
+        raise ValueError(
+            f"segments must be whole numbers of shape (k, 2), but {limits.dtype} {limits.shape} came."
+        )
+    for start, stop in limits:
+        if not 0 <= start < stop <= n:
+            raise ValueError(
+                f"segment [{start}, {stop}) has no rows or leaves the {n} rows of the relevance. "
+                "Pass the first row and the one after the last."
+            )
+    return np.array([relevance[start:stop].sum(axis=0) for start, stop in limits])
+
+
+def mean_and_error(values: Floats) -> tuple[float, float]:
+    """Mean of what is not NaN and its standard error s/√n; NaN for none, or fewer than two."""
+    defined = values[~np.isnan(values)]
+    mean = float(defined.mean()) if defined.size else np.nan
+    error = float(defined.std(ddof=1) / np.sqrt(defined.size)) if defined.size > 1 else np.nan
+    return mean, error

@@ -1,0 +1,71 @@
+"""Feature flipping in the variables of one network, whatever its distance and pooling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whyodd.compute.flipping_steps import StepFlipping
+from whyodd.compute.soft_flipping import SoftFlipping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.compute.removals import Removals
+    from whyodd.network import DistanceNetwork
+
+
+@dataclass(frozen=True)
+class NetworkFlipping:
+    """A network and what was prepared of it, for many calls."""
+
+    network: DistanceNetwork
+
+    def curves(
+        self,
+        X: Points,
+        removals: Removals,
+        own: NDArray[np.intp] | None = None,
+        *,
+        n_jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.float64]:
+        """o(Ψ) of rows X (n, d), before and after each of S steps (n, S + 1).
+
+        ``own`` (n,) is the center to leave out for each row, or -1; ``progress`` is told how many rows are
+        done.
+        """
+        left_out = self.network.checked_own(own, X.shape[0])
+        if self.network.pooling is None and self.network.metric is None:
+            curves, small = self._soft.curves(X, removals, left_out, n_jobs, progress)
+            if small.size:
+                some = X[small], removals.of_rows(small), left_out[small]
+                curves[small] = self._steps.curves(*some, n_jobs)
+        else:
+            curves = self._steps.curves(X, removals, left_out, n_jobs, progress)
+        _check_representable(curves)
+        return curves
+
+    @cached_property
+    def _soft(self) -> SoftFlipping:
+        return SoftFlipping(self.network.centers, self.network.log_weights, self.network.kernel)
+
+    @cached_property
+    def _steps(self) -> StepFlipping:
+        net = self.network
+        return StepFlipping(net.centers, net.log_weights, net.kernel, net.metric, net.pooling)
+
+
+def _check_representable(curves: NDArray[np.float64]) -> None:
+    if not np.isfinite(curves).all():
+        row = int(np.argmin(np.isfinite(curves).all(axis=1)))
+        raise OverflowError(
+            f"Row {row} of X is so far from every center that its outlierness exceeds the largest float. "
+            "Check the row's values, or use a larger bandwidth or a smaller q."
+        )

@@ -1,0 +1,256 @@
+"""Stability and continuity: whether nearly equal rows have nearly equal explanations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from whyodd.compute.points import to_dense
+from whyodd.explainers import EXPLAINERS, explain
+from whyodd.explainers.checks import whole_number
+from whyodd.explainers.method import Task
+from whyodd.explainers.reading import read
+from whyodd.explanation import Explanation
+from whyodd.network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from whyodd.explainers.own_centers import ExcludeSelf
+    from whyodd.explainers.reading import Reading
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+
+class Stability(NamedTuple):
+    """Share of the relevance that moves to other variables, per standard deviation that the row is moved.
+
+    Attributes
+    ----------
+    mean, largest : ndarray of shape (n,)
+        Over the random moves of each row.
+    """
+
+    mean: Floats
+    largest: Floats
+
+
+class Continuity(NamedTuple):
+    """How relevance moves between variables on the way from each row to its nearest other one.
+
+    Attributes
+    ----------
+    largest_jump : ndarray of shape (n,)
+        The largest share that moves in a single step. With twice as many steps it is half as large for a
+        continuous explanation, and stays as it is for one that jumps.
+    total : ndarray of shape (n,)
+        The sum over all steps.
+    """
+
+    largest_jump: Floats
+    total: Floats
+
+
+def stability(
+    model: Any,
+    X: Any,
+    *,
+    method: str = "dtd",
+    scale: float = 0.01,
+    n: int = 10,
+    exclude_self: ExcludeSelf = "auto",
+    options: Mapping[str, Any] | None = None,
+    random_state: int | None = None,
+) -> Stability:
+    """Change of an explanation per change of its row: ½ ‖r(x') - r(x)‖₁ / ‖x' - x‖, with r = R / Σ_i |R_i|.
+
+    Parameters
+    ----------
+    model, X, method, exclude_self, options
+        As for :func:`whyodd.explain`; a table, not images, series or texts.
+    scale : float, default 0.01
+        How far to move: every variable by a normal number with this share of its standard deviation among the
+        centers of the model (where there is only one center, among the rows). A move is measured as root
+        mean square over the variables, in standard deviations. Of a pipeline these are the variables that
+        reach its last step.
+    n : int, default 10
+        How often each row is moved.
+    random_state : int, optional
+        Seed.
+
+    Returns
+    -------
+    Stability
+        Mean and largest change of each row (lower is better). A row that was explained without its own
+        center is explained without it wherever it is moved.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = whyodd.KernelDensity(sigma=1.0).fit(X)
+    >>> smooth = stability(model, [[3.0, 3.0]], random_state=0)
+    >>> random = stability(model, [[3.0, 3.0]], method="random", random_state=0)
+    >>> bool(smooth.mean[0] < 0.1 * random.mean[0])
+    True
+    """
+    probe = Probe.of(model, X, method, options, random_state, exclude_self)
+    return probe.stability(scale, n, random_state)
+
+
+def continuity(
+    model: Any,
+    X: Any,
+    *,
+    method: str = "dtd",
+    steps: int = 32,
+    options: Mapping[str, Any] | None = None,
+    random_state: int | None = None,
+) -> Continuity:
+    """Walk from each row straight to its nearest other row, and see how r = R / Σ_i |R_i| changes on the way.
+
+    Parameters
+    ----------
+    model, X, method, options
+        As for :func:`whyodd.explain`; a table of at least two rows. No center is left out on the way.
+    steps : int, default 32
+        Number of equal parts of each way, at least 2, whose midpoints are explained.
+    random_state : int, optional
+        Seed of a method that draws at random.
+
+    Returns
+    -------
+    Continuity
+        Of each row the largest jump and the sum of all.
+
+    Notes
+    -----
+    An explanation by the nearest center jumps where another one becomes the nearest. Deep Taylor
+    decomposition shares the relevance among centers, softly, and does not: section "Explaining Outlierness"
+    and "Internal Validation" of Kauffmann, Müller and Montavon.
+    """
+    return Probe.of(model, X, method, options, random_state, False).continuity(steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """Explained rows, and a way to explain others near them.
+
+    Attributes
+    ----------
+    task : Task
+        The rows (n, k) as they reach the network.
+    reading : Reading
+        The way back from the network's variables to those people know.
+    method : str
+    options : mapping
+        Its keywords.
+    spread : ndarray of shape (k,)
+        Standard deviation of each of the network's variables.
+    """
+
+    task: Task
+    reading: Reading
+    method: str
+    options: Mapping[str, Any]
+    spread: Floats
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        X: Any,
+        method: str,
+        options: Mapping[str, Any] | None,
+        random_state: int | None,
+        exclude_self: ExcludeSelf,
+    ) -> Probe:
+        """Explain the rows of X, and get ready for others."""
+        keywords: dict[str, Any] = {"options": options, "random_state": random_state}
+        e = explain(model, X, method=method, exclude_self=exclude_self, **keywords)
+        return cls.around(e, model, X, **keywords)
+
+    @classmethod
+    def around(
+        cls,
+        e: Any,
+        model: Any,
+        X: Any,
+        *,
+        options: Mapping[str, Any] | None,
+        random_state: int | None,
+    ) -> Probe:
+        """Get ready for rows near those of an explanation of rows of X."""
+        if not isinstance(e, Explanation) or not isinstance(e.network, DistanceNetwork):
+            raise TypeError(
+                f"{type(model).__name__} is no model of distances between the rows of a table, "
+                "of which stability and continuity are known. Pass such a model, and a table."
+            )
+        reading, settings = read(model, X), dict(options or {})
+        normal, rows = settings.pop("normal", None), np.asarray(to_dense(e.inputs), dtype=np.float64)
+        task = Task(
+            e.network,
+            rows,
+            own=e.excluded,
+            through=reading.through,
+            given=None if normal is None else to_dense(read(model, normal).inputs),
+            random=np.random.default_rng(random_state),
+        )
+        return cls(task, reading, e.method, settings, _spread(e.network, rows))
+
+    def stability(self, scale: float, n: int, random_state: int | None) -> Stability:
+        """Move every row ``n`` times, as :func:`stability` has it."""
+        if not isinstance(scale, Real) or not 0.0 < float(scale) < np.inf:
+            raise ValueError(f"scale={scale!r}: expected a share of a standard deviation above 0.")
+        points, n_moved = np.asarray(self.task.X), max(np.count_nonzero(self.spread), 1)
+        rows = np.tile(np.arange(len(points)), whole_number("n", n, 1))
+        draws = np.random.default_rng(random_state).normal(size=(rows.size, points.shape[1]))
+        moves = float(scale) * np.where(self.spread > 0.0, draws, 0.0)
+        size = np.sqrt((moves**2).sum(axis=1) / n_moved)
+        still = self._shares(points, np.arange(len(points)))
+        moved = _moved_share(self._shares(points[rows] + self.spread * moves, rows), still[rows])
+        rates = np.divide(moved, size, out=np.zeros_like(moved), where=size > 0.0).reshape(n, -1)
+        return Stability(rates.mean(axis=0), rates.max(axis=0))
+
+    def continuity(self, steps: int) -> Continuity:
+        """Walk from each row to the nearest other one, as :func:`continuity` has it."""
+        points, steps = np.asarray(self.task.X), whole_number("steps", steps, 2)
+        if len(points) < 2:
+            raise ValueError("continuity needs two rows to walk between, but one came. Pass more rows.")
+        unit = np.where(self.spread > 0.0, self.spread, 1.0)
+        search = NearestNeighbors(n_neighbors=1).fit(points / unit)
+        goals = points[search.kneighbors(return_distance=False)[:, 0]]
+        # Midpoints: at the very ends a row may be a center, which explains nothing there.
+        way = (np.arange(steps) + 0.5)[:, None, None] / steps
+        shares = self._shares((points + way * (goals - points)).reshape(-1, points.shape[1]), None)
+        shares = shares.reshape(steps, len(points), -1)
+        jumps = _moved_share(shares[1:], shares[:-1])
+        return Continuity(jumps.max(axis=0), jumps.sum(axis=0))
+
+    def _shares(self, points: Floats, rows: Indices | None) -> Floats:
+        """Normalised relevance r = R / Σ_i |R_i| of points, without the own centers of these rows."""
+        own = None if rows is None else np.asarray(self.task.own)[rows]
+        task = replace(self.task, X=points, own=None if own is None or (own < 0).all() else own)
+        relevance = self.reading.in_variables(EXPLAINERS[self.method].decompose(task, self.options).relevance)
+        total = np.abs(relevance).sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(relevance, total, out=np.zeros(relevance.shape), where=total > 0.0))
+
+
+def _spread(network: DistanceNetwork, rows: Floats) -> Floats:
+    """Standard deviation (k,) of each variable among the centers; among the rows for a lone center."""
+    if network.n_centers == 1:
+        return np.asarray(rows.std(axis=0))
+    centers, weights = np.asarray(to_dense(network.centers), dtype=np.float64), network.weights
+    return np.asarray(np.sqrt(weights @ (centers - weights @ centers) ** 2))
+
+
+def _moved_share(one: Floats, two: Floats) -> Floats:
+    """½ ‖r' - r‖₁: the share of relevance that is with another variable."""
+    return np.asarray(0.5 * np.abs(one - two).sum(axis=-1))

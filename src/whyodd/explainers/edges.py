@@ -1,0 +1,52 @@
+"""Edges of an image: what draws the eye, whatever the model."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.patches.sobel import sobel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.explainers.method import Task
+
+
+def edges(task: Task, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    """Squared Sobel gradient of rows that are images, in equal parts on the channels of a pixel.
+
+    Parameters
+    ----------
+    task : Task
+    shape : tuple of int
+        (H, W) or (H, W, C) of the image that each row is. Image models know it themselves.
+    """
+    _check_shape(shape, task.X.shape[1])
+    images = np.asarray(task.X).reshape(-1, *shape)  # type: ignore[misc]
+    return np.array([edges_of_item(_with_channels(image)).ravel() for image in images])
+
+
+def edges_of_item(values: NDArray[np.floating], generator: Any = None) -> NDArray[np.float64]:  # noqa: ARG001
+    """Squared Sobel gradient of an image (H, W, C), in equal parts on its channels."""
+    if values.ndim != 3:
+        raise ValueError("method='sobel' is for images, but a series came. Choose another method.")
+    return np.repeat(sobel(values)[..., None] / values.shape[-1], values.shape[-1], axis=-1)
+
+
+def _with_channels(image: NDArray[np.floating]) -> NDArray[np.floating]:
+    return image[..., None] if image.ndim == 2 else image
+
+
+def _check_shape(shape: Any, n_variables: int) -> None:
+    if shape is None:
+        raise ValueError(
+            "method='sobel' is for images: say with options={'shape': (height, width)} what each row is, or "
+            "explain a whyodd.PatchModel."
+        )
+    if not isinstance(shape, tuple) or len(shape) not in (2, 3) or prod(shape) != n_variables:
+        raise ValueError(
+            f"shape={shape!r}: expected (height, width) or (height, width, channels), {n_variables} in all."
+        )

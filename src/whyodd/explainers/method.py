@@ -1,0 +1,184 @@
+"""What a method of explanation is given and what it declares: a task in, relevance out."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.compute.points import to_dense
+from whyodd.metrics import ComponentMetric, LinearMetric
+from whyodd.network import Decomposition, DistanceNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.passes import Scores
+    from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
+    from whyodd.metrics import Metric
+
+    Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows to explain, and what they may be compared with.
+
+    Attributes
+    ----------
+    network : DistanceNetwork
+    X : ndarray or CSR matrix of shape (n, d)
+        The rows as they reach the network.
+    own : ndarray of int of shape (n,), optional
+        The center to leave out for each row, or -1.
+    through : LinearMap, optional
+        Linear map that made X of other variables, whose relevance is asked for.
+    given : ndarray of shape (N, d), optional
+        Normal rows that were given for comparison.
+    back : ndarray of shape (k, d), optional
+        Takes what reaches the model to the variables of this task, where they are not the same.
+    random : numpy.random.Generator
+    n_jobs : int, optional
+        Threads; all cores if None.
+    report : callable
+        To be called with the number of rows done.
+    """
+
+    network: DistanceNetwork
+    X: Points
+    own: NDArray[np.intp] | None = None
+    through: LinearMap | None = None
+    given: Floats | None = None
+    back: Floats | None = None
+    random: np.random.Generator = field(default_factory=np.random.default_rng)
+    n_jobs: int | None = None
+    report: Callable[[int], None] = lambda _: None
+
+    @property
+    def normal(self) -> Floats:
+        """(N, d) normal rows to compare with: those given, else the centers."""
+        return np.asarray(to_dense(self.network.centers) if self.given is None else self.given)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """(N,) how much each of them counts: α for centers, the same for rows that were given."""
+        if self.given is None:
+            return self.network.weights
+        return np.full(len(self.given), 1.0 / len(self.given))
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Outlierness and log-inlierness of the rows."""
+        return self.network.assign(self.X, own=self.own, n_jobs=self.n_jobs)
+
+    def outlierness(self, points: Floats, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Outlierness of points (k, d), each without the own center of the row (k,) that it varies."""
+        own = None if self.own is None else self.own[rows]
+        return self.network.outlierness(points, own=own, n_jobs=self.n_jobs)
+
+    def in_variables(self) -> Task:
+        """The same task in the variables before the linear map, in which the map is part of the distance.
+
+        Differences ζ are those of the shortest δ = B⁺ζ. What no variable reaches comes last, as variables of
+        its own, so that distances stay as they are.
+        """
+        rows = np.asarray(to_dense(self.X))
+        if self.through is None:
+            return replace(self, X=rows)
+        back = np.hstack([to_dense(self.through.shortest), to_dense(self.through.outside)])
+        ahead = np.hstack([to_dense(self.through.gradient), to_dense(self.through.outside)])
+        network = _lifted(self.network, np.asarray(to_dense(self.network.centers)) @ back, ahead)
+        given = None if self.given is None else self.given @ back
+        return replace(self, network=network, X=rows @ back, through=None, given=given, back=back)
+
+    @property
+    def n_inputs(self) -> int:
+        """How many variables reach the model."""
+        return self.network.n_features if self.back is None else len(self.back)
+
+    def lifted(self, points: Floats) -> Floats:
+        """Points (k, n_inputs) as they reach the model, in the variables of this task."""
+        return points if self.back is None else points @ self.back
+
+
+def _lifted(network: DistanceNetwork, centers: Floats, matrix: Floats) -> DistanceNetwork:
+    """The network of other centers, whose differences a matrix makes those of its own."""
+    keywords: dict[str, Any] = {"metric": _before(network.metric, matrix), "offset": network.offset}
+    if network.pooling is None:
+        keywords |= {"log_weights": network.log_weights, "kernel": network.kernel}
+    else:
+        keywords |= {"pooling": network.pooling}
+    return DistanceNetwork(centers, **keywords)
+
+
+def _before(metric: Metric | None, matrix: Floats) -> Metric:
+    """The metric after a matrix."""
+    if metric is None:
+        return LinearMetric(matrix)
+    if isinstance(metric, LinearMetric):
+        return LinearMetric(metric.matrix @ matrix)
+    factors = metric.factors[:, :, None] * matrix if metric.is_diagonal else metric.factors @ matrix
+    return ComponentMetric(factors)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to explain outlierness.
+
+    Attributes
+    ----------
+    relevance : callable
+        ``relevance(task, **options)`` gives (n, d), the relevance of the variables of ``task.network``.
+    is_additive : bool
+        Whether relevance is in units of the outlierness, so that o - Σ_i R_i is what is left unexplained.
+    root : callable, optional
+        For relevance that is a square: what is squared, (n, d). Over windows of images and series it is
+        this that adds up.
+    on_item : callable, optional
+        For relevance of a whole image or series (*shape, C): ``on_item(values, random, **options)``.
+    extra : str, optional
+        Extra of the package that must be installed.
+    """
+
+    relevance: Callable[..., Floats]
+    is_additive: bool = False
+    root: Callable[..., Floats] | None = None
+    on_item: Callable[..., Floats] | None = None
+    extra: str | None = None
+
+    @property
+    def shared_options(self) -> tuple[str, ...]:
+        """Names of the options that ``explain`` takes for it."""
+        return ("normal",)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the options it takes."""
+        return tuple(inspect.signature(self.relevance).parameters)[1:]
+
+    def check_options(self, name: str, options: Mapping[str, Any]) -> None:
+        """Raise a ``ValueError`` for an option that the method does not have."""
+        known = (*self.options, *self.shared_options)
+        unknown = [option for option in options if option not in known]
+        if unknown:
+            takes = ", ".join(map(repr, known)) or "none"
+            raise ValueError(f"method={name!r} has no option {unknown[0]!r}. It takes: {takes}.")
+
+    def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
+        """Relevance of the variables before ``task.through``, beside the outlierness."""
+        n_variables = task.network.n_features if task.through is None else task.through.n_inputs
+        relevance = self.relevance(task.in_variables(), **options)[:, :n_variables]
+        return measured(task.scores, relevance.astype(task.X.dtype, copy=False), self.is_additive)
+
+
+def measured(scores: Scores, relevance: Floats, is_additive: bool) -> Decomposition:
+    """Relevance beside the outlierness; what it leaves unexplained, NaN if it has other units."""
+    o = scores.outlierness
+    rest = o - relevance.sum(axis=1, dtype=np.float64) if is_additive else np.full(o.shape, np.nan)
+    return Decomposition(relevance, rest, o, scores.log_inlierness, scores.discarded)
