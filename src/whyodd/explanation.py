@@ -261,8 +261,8 @@ class Explanation:
         """
         if not self.is_additive:
             raise ValueError(
-                f"to_shap() needs relevance that adds up to the outlierness, which method={self.method!r} does "
-                "not give. Choose 'dtd'."
+                f"to_shap() needs relevance that adds up to the outlierness, which method={self.method!r} "
+                "does not give. Choose 'dtd'."
             )
         try:
             import shap
@@ -341,9 +341,13 @@ class Explanation:
     def _notes(self) -> list[str]:
         n, notes = self._n_excluded, []
         if n > 0:
-            notes.append(f"self-excluded: {_count(n, 'row')} of the training data, each without its own center")
+            notes.append(
+                f"self-excluded: {_count(n, 'row')} of the training data, each without its own center"
+            )
         if not self.is_additive:
-            notes.append(f"{self.method} does not add up to the outlierness: shares are of the sum of relevance")
+            notes.append(
+                f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"
+            )
         return notes
 
 

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 import whyodd
 from whyodd.cli.demo import demo
 from whyodd.cli.image import image
+from whyodd.cli.paper import paper
 from whyodd.cli.series import series
 from whyodd.cli.text import text
 
@@ -51,6 +52,7 @@ app.command()(demo)
 app.command()(image)
 app.command()(series)
 app.command()(text)
+app.command()(paper)
 
 
 @app.callback()
