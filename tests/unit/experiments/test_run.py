@@ -186,7 +186,7 @@ def test_unknown_parameter_and_file_in_the_way(toy, tmp_path):
 
 
 @pytest.mark.skipif(
-    not Path("/proc").is_dir(), reason="no folder here that nobody, not even root, may write to"
+    not Path("/proc").is_dir(), reason="every folder here can be written to"
 )
 def test_folder_that_cannot_be_written_to(toy):
     with pytest.raises(OSError, match="cannot make the folder"):
