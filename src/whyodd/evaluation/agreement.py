@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +15,6 @@ from whyodd.explanation import at_least_one
 from whyodd.frames import build_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -78,11 +78,17 @@ def agreement(explanations: Mapping[str, Any], *, k: int | None = None) -> Any:
     >>> agreement({"one": [[3.0, 2.0, 1.0]], "two": [[1.0, 2.0, 3.0]]})["two"].tolist()
     [-1.0, 1.0]
     """
-    measure: Callable[[Any, Any], Floats] = (
-        rank_correlation if k is None else lambda one, two: top_overlap(one, two, k)
-    )
+    if not isinstance(explanations, Mapping) or not explanations or "method" in explanations:
+        raise ValueError(
+            "explanations must be a dictionary from names (other than 'method') to explanations, "
+            "{'dtd': e, 'random': other}."
+        )
+    measure = _correlations if k is None else partial(_overlaps, k=at_least_one(k, "variables"))
     columns = {
-        name: [_mean(measure(one, two)) for one in explanations.values()]
+        name: [
+            _mean(_concatenated(measure(*block) for block in side_by_side(one, two, (other, name))))
+            for other, one in explanations.items()
+        ]
         for name, two in explanations.items()
     }
     return build_frame({"method": list(explanations), **columns}, None)

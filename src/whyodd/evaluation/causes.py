@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.evaluation.localisation import hit_rate, roc_auc
-from whyodd.evaluation.relevances import values_of
+from whyodd.evaluation.relevances import names_of, values_of
 from whyodd.frames import build_frame
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
     >>> causes(e, [[0, 1, 0], [1, 0, 1]]).mean()
     {'roc_auc': 1.0, 'hit_rate_100': 1.0, 'hit_rate_150': 1.0}
     """
-    values = values_of(relevance, "relevance")
+    order = names_of(relevance, truth)
+    values, truth = values_of(relevance, "relevance", order), values_of(truth, "truth", order)
     if not isinstance(values, np.ndarray) or values.ndim != 2:
         raise ValueError(
             "relevance must be a table of shape (rows, variables). Pass an Explanation or an array."

@@ -15,7 +15,8 @@ from whyodd.evaluation.conservation import conservation_gap, unexplained_share
 from whyodd.evaluation.flipping import area, flip
 from whyodd.evaluation.localisation import average_precision, hit_rate, roc_auc
 from whyodd.evaluation.stability import Probe
-from whyodd.explainers import explain
+from whyodd.explainers import explain, find_method
+from whyodd.explainers.checks import keywords
 from whyodd.frames import as_frame, build_frame
 from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
@@ -65,8 +66,8 @@ class Judged:
         """A few of the rows, evenly spread, to be moved."""
         n = len(self.explanation)
         some = np.unique(np.linspace(0, n - 1, min(n, _PROBED_ROWS)).astype(int))
-        keywords: dict[str, Any] = {"options": self.options, "random_state": self.random_state}
-        return Probe.around(self.explanation[some], self.model, self.X, **keywords)
+        shared: dict[str, Any] = {"options": self.options, "random_state": self.random_state}
+        return Probe.around(self.explanation[some], self.model, self.X, **shared)
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def _stability(judged: Judged) -> Floats:
 
 
 def _largest_jump(judged: Judged) -> Floats:
+    if len(judged.explanation) < 2:
+        return np.array([np.nan])  # nowhere to walk to
     return judged.probe.continuity(_STEPS).largest_jump
 
 
@@ -183,6 +186,7 @@ def compare(
     1  random  0.45        0.02
     """
     chosen = _choose(metrics, model, mask)
+    methods = _checked_names(methods, "methods", "['dtd', 'nearest']")
     settings = _checked_options(options, methods)
     frame = None if isinstance(model, PatchModel) else as_frame(X)
     with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
@@ -217,6 +221,7 @@ def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, M
     lacks = {name: _lacking(metric, model, mask) for name, metric in METRICS.items()}
     if metrics is None:
         return {name: metric for name, metric in METRICS.items() if lacks[name] is None}
+    metrics = _checked_names(metrics, "metrics", "['area', 'stability']")
     for name in metrics:
         if name not in METRICS:
             raise ValueError(f"metric {name!r} is unknown. Choose among: {', '.join(map(repr, METRICS))}.")
@@ -227,21 +232,30 @@ def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, M
 
 def _lacking(metric: Metric, model: Any, mask: Any) -> str | None:
     if metric.needs_mask and mask is None:
-        return "compares with what is to blame: pass it as mask=..."
+        return "compares with what is to blame: pass it as mask"
     if metric.needs_table and isinstance(model, PatchModel):
         return "is for rows of tables. Leave it out for images and series"
     return None
 
 
+def _checked_names(names: Any, what: str, example: str) -> list[str]:
+    found = [] if names is None or isinstance(names, str) else list(names)
+    if not found:
+        raise ValueError(f"{what}={names!r}: expected a list of names, {example}.")
+    return found
+
+
 def _checked_options(
     options: Mapping[str, Mapping[str, Any]] | None, methods: Sequence[str]
 ) -> Mapping[str, Mapping[str, Any]]:
-    if isinstance(methods, str) or not methods:
-        raise ValueError(f"methods={methods!r}: expected a list of names, ['dtd', 'nearest'].")
-    unused = [name for name in options or {} if name not in methods]
+    settings = {name: keywords(given) for name, given in keywords(options).items()}
+    unused = [name for name in settings if name not in methods]
     if unused:
         raise ValueError(
             f"options has keywords for {unused[0]!r}, which is not among the methods. "
             "Pass {method: {keyword: value}} for methods that are."
         )
-    return options or {}
+    # All at once, before the work of the first.
+    for name in methods:
+        find_method(name).check_options(name, settings.get(name, {}))
+    return settings

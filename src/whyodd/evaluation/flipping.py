@@ -8,11 +8,13 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.removals import Removals, stages_of
 from whyodd.evaluation.network_flipping import NetworkFlipping
 from whyodd.evaluation.patch_flipping import flip_items
+from whyodd.evaluation.relevances import numbers, values_of
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.reading import read
@@ -56,8 +58,10 @@ def flip(
         The rows that were explained, or the images or series of a ``PatchModel``.
     relevance : array of shape (n, d), Explanation, or mapping of names to them
         Relevance of the variables that people know. All columns that a variable has become in a pipeline go
-        at once, and so do the members of a group of an explanation. For a ``PatchModel``: a PatchExplanation,
-        or a list of arrays in the shape of the items, or with one number for each pixel.
+        at once, and so do the members of a group of an explanation. An array has them in the order of
+        ``explain(model, X).feature_names``; the columns of a data frame are matched by name. For a
+        ``PatchModel``: a PatchExplanation, or a list of arrays in the shape of the items, or with one number
+        for each pixel.
     checkpoints : int, optional
         How often o is recorded after the first time; variables go in as many equal steps. By default after
         each variable, and 32 times for a ``PatchModel``.
@@ -129,7 +133,9 @@ def area(curves: Any) -> Wide:
     >>> area([[4.0, 4.0, 4.0], [4.0, 2.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     array([1.  , 0.5 , 0.25, 0.  ])
     """
-    values = np.asarray(curves, dtype=np.float64)
+    if isinstance(curves, Mapping):
+        raise TypeError("curves is a dictionary: pass the curves of one method, area(curves['dtd']).")
+    values = numbers(curves, "curves").astype(np.float64)
     if values.ndim == 0 or values.shape[-1] < 2:
         raise ValueError(
             f"curves has shape {values.shape}, expected (..., s + 1): o before and after at least one step."
@@ -179,7 +185,7 @@ def _stages(relevance: Any, reading: Reading, checkpoints: int | None, n_columns
     """(n, columns) the step in which each column of the network goes, and how many steps there are."""
     entries = _entries(relevance, reading)
     n_entries = len(set(entries.tolist()))
-    values = _checked_relevance(relevance, reading.inputs.shape[0], n_entries)
+    values = _checked_relevance(relevance, reading, n_entries)
     steps = n_entries if checkpoints is None else int(checkpoints)
     by_entry = stages_of(values, steps)
     columns = by_entry[:, entries if reading.origin is None else entries[reading.origin]]
@@ -199,9 +205,11 @@ def _entries(relevance: Any, reading: Reading) -> Indices:
     return entries
 
 
-def _checked_relevance(relevance: Any, n: int, count: int) -> Wide:
-    given = relevance.relevance if isinstance(relevance, Explanation) else relevance
-    values = np.asarray(given, dtype=np.float64)
+def _checked_relevance(relevance: Any, reading: Reading, count: int) -> Wide:
+    n = reading.inputs.shape[0]
+    is_array = isinstance(relevance, (list, tuple, np.ndarray))
+    given = relevance if is_array else values_of(relevance, "relevance", reading.variables.names)
+    values = numbers(given, "relevance").astype(np.float64)
     if values.shape != (n, count):
         raise ValueError(
             f"relevance has shape {values.shape}, expected ({n}, {count}): a number for each row of X and "
@@ -209,7 +217,22 @@ def _checked_relevance(relevance: Any, n: int, count: int) -> Wide:
         )
     if np.isnan(values).any():
         raise ValueError("relevance has NaN in it, expected numbers to sort variables by.")
+    if isinstance(relevance, Explanation):
+        _check_same_rows(relevance, reading)
     return values
+
+
+def _check_same_rows(explanation: Explanation, reading: Reading) -> None:
+    """Variables of a row in the order of another row's would be nonsense that looks like a result."""
+    one, two = explanation.data, reading.data
+    if any(sparse.issparse(data) or data.dtype.kind not in "iuf" for data in (one, two)):
+        return  # told apart with more effort than it is worth
+    # Of an explanation in float32 the rows are, too.
+    if not np.allclose(one, two, rtol=1e-6, atol=0.0, equal_nan=True):
+        raise ValueError(
+            "relevance explains other rows than X, or the same in another order. Pass the rows that were "
+            "explained: X[e.rows] for a part of them."
+        )
 
 
 def _own(relevance: Any, reading: Reading, exclude_self: ExcludeSelf) -> Indices | None:

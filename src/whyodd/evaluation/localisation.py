@@ -140,5 +140,5 @@ def _precisions(scores: Floats, mask: Mask) -> Floats:
 
 def _hits(scores: Floats, mask: Mask, share: float) -> Floats:
     n = mask.sum(axis=1)
-    places = np.floor(share * n + _ROUNDING).astype(np.intp)
+    places = np.floor(np.minimum(share * n + _ROUNDING, mask.shape[1])).astype(np.intp)
     return np.asarray(np.where(mask, top_places(scores, places), 0.0).sum(axis=1) / n)

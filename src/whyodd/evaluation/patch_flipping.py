@@ -10,6 +10,7 @@ import numpy as np
 
 from whyodd.compute.removals import Removals, stages_of
 from whyodd.evaluation.network_flipping import NetworkFlipping
+from whyodd.evaluation.relevances import numbers
 from whyodd.patches import PatchExplanation
 from whyodd.patches.scale import blocks
 from whyodd.progress import progress_bar
@@ -47,7 +48,7 @@ def flip_items(
     """O = Σ_t o_t of each item (n, S + 1) by each method, while pixels are taken away in S steps."""
     given = model.read_items(items)
     steps = _CHECKPOINTS if checkpoints is None else int(checkpoints)
-    lists = {name: _relevance_of(relevance, len(given)) for name, relevance in methods.items()}
+    lists = {name: _relevance_of(relevance, given) for name, relevance in methods.items()}
     twins = [
         {name: _twin(model, item, methods[name], i, exclude_self) for name in methods}
         for i, item in enumerate(given)
@@ -168,7 +169,7 @@ def _own_centers(scale: Scale, twin: int | None, n_windows: int) -> Indices:
 
 def _pixel_stages(relevance: Any, item: Item, steps: int, single_values: bool, what: str) -> Stages:
     """(*shape, C) the step in which each value of an item goes."""
-    by_pixel = _by_pixel(np.asarray(relevance, dtype=np.float64), item, single_values, what)
+    by_pixel = _by_pixel(numbers(relevance, what).astype(np.float64), item, single_values, what)
     order_by = by_pixel.reshape(1, -1) if single_values else by_pixel.sum(axis=1)[None]
     stages = stages_of(order_by, steps).reshape(len(by_pixel), -1)
     whole = np.broadcast_to(stages, (len(by_pixel), len(item.channels))).reshape(item.given.shape)
@@ -189,14 +190,30 @@ def _by_pixel(relevance: Wide, item: Item, single_values: bool, what: str) -> Wi
     raise ValueError(f"The {what} has shape {relevance.shape}, expected that of the item, {shape}.")
 
 
-def _relevance_of(relevance: Any, n: int) -> Sequence[Any]:
+def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
     """One array for each item."""
-    arrays = relevance.relevance if isinstance(relevance, PatchExplanation) else relevance
+    n = len(given)
+    arrays: Any = relevance.relevance if isinstance(relevance, PatchExplanation) else relevance
+    if not isinstance(arrays, (list, tuple, np.ndarray)):
+        raise TypeError(
+            "relevance must be a PatchExplanation or a list with an array for each item, but "
+            f"{type(relevance).__name__} came."
+        )
     if n == 1 and isinstance(arrays, np.ndarray):
         arrays = arrays if arrays.shape[:1] == (1,) else arrays[None]
     if len(arrays) != n:
         raise ValueError(f"{len(arrays)} arrays of relevance came for {n} item(s): expected one for each.")
-    return arrays
+    if isinstance(relevance, PatchExplanation) and not _are_same(relevance.items, given):
+        raise ValueError(
+            "relevance explains other items than these, or the same in another order. Pass those that were "
+            "explained."
+        )
+    return arrays  # type: ignore[no-any-return]
+
+
+def _are_same(some: Sequence[Item], others: Sequence[Item]) -> bool:
+    pairs = zip(some, others, strict=True)
+    return all(np.array_equal(one.values, two.values, equal_nan=True) for one, two in pairs)
 
 
 def _twin(model: PatchModel, item: Item, relevance: Any, i: int, exclude_self: Any) -> int | None:

@@ -11,9 +11,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.points import to_dense
 from whyodd.explainers import EXPLAINERS, explain
-from whyodd.explainers.checks import whole_number
+from whyodd.explainers.checks import generator, keywords, whole_number
 from whyodd.explainers.method import Task
-from whyodd.explainers.reading import read
+from whyodd.explainers.reading import read, read_normal
 from whyodd.explanation import Explanation
 from whyodd.network import DistanceNetwork
 
@@ -173,9 +173,9 @@ class Probe:
         exclude_self: ExcludeSelf,
     ) -> Probe:
         """Explain the rows of X, and get ready for others."""
-        keywords: dict[str, Any] = {"options": options, "random_state": random_state}
-        e = explain(model, X, method=method, exclude_self=exclude_self, **keywords)
-        return cls.around(e, model, X, **keywords)
+        shared: dict[str, Any] = {"options": options, "random_state": random_state}
+        e = explain(model, X, method=method, exclude_self=exclude_self, **shared)
+        return cls.around(e, model, X, **shared)
 
     @classmethod
     def around(
@@ -193,15 +193,15 @@ class Probe:
                 f"{type(model).__name__} is no model of distances between the rows of a table, "
                 "of which stability and continuity are known. Pass such a model, and a table."
             )
-        reading, settings = read(model, X), dict(options or {})
+        reading, settings = read(model, X), keywords(options)
         normal, rows = settings.pop("normal", None), np.asarray(to_dense(e.inputs), dtype=np.float64)
         task = Task(
             e.network,
             rows,
             own=e.excluded,
             through=reading.through,
-            given=None if normal is None else to_dense(read(model, normal).inputs),
-            random=np.random.default_rng(random_state),
+            given=None if normal is None else read_normal(model, normal),
+            random=generator(random_state),
         )
         return cls(task, reading, e.method, settings, _spread(e.network, rows))
 
@@ -211,7 +211,7 @@ class Probe:
             raise ValueError(f"scale={scale!r}: expected a share of a standard deviation above 0.")
         points, n_moved = np.asarray(self.task.X), max(np.count_nonzero(self.spread), 1)
         rows = np.tile(np.arange(len(points)), whole_number("n", n, 1))
-        draws = np.random.default_rng(random_state).normal(size=(rows.size, points.shape[1]))
+        draws = generator(random_state).normal(size=(rows.size, points.shape[1]))
         moves = float(scale) * np.where(self.spread > 0.0, draws, 0.0)
         size = np.sqrt((moves**2).sum(axis=1) / n_moved)
         still = self._shares(points, np.arange(len(points)))

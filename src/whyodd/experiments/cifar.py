@@ -104,6 +104,12 @@ def chosen_images(run: Run, data: Data) -> Images:
     """Random test images, class after class in turn: as many of each, and first an airplane."""
     random = run.random("images")
     orders = [random.permutation(np.flatnonzero(data["y_test"] == label)) for label in range(_CLASSES)]
+    fewest, needed = min(map(len, orders)), -(-run["n_images"] // _CLASSES)
+    if fewest < needed:
+        raise ValueError(
+            f"Of some class the data have {fewest} test image(s), expected {needed} of each. "
+            "Pass all test images of CIFAR-10, or choose a smaller size."
+        )
     chosen = [orders[i % _CLASSES][i // _CLASSES] for i in range(run["n_images"])]
     return np.asarray(data["x_test"][chosen], dtype=np.float32)
 

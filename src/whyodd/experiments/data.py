@@ -81,11 +81,11 @@ class Source:
 
     def mnist(self) -> Arrays:
         """MNIST: x_train (60000, 28, 28), y_train (60000,), x_test (10000, 28, 28), y_test, all uint8."""
-        return self._images("mnist", "mnist.npz")
+        return self._images("mnist", (28, 28), "mnist.npz")
 
     def cifar10(self) -> Arrays:
         """CIFAR-10, or a part of it: x_train (n, 32, 32, 3) uint8, y_train (n,), x_test, y_test."""
-        return self._images("cifar10", "cifar10.npz", "cifar10_subset.npz")
+        return self._images("cifar10", (32, 32, 3), "cifar10.npz", "cifar10_subset.npz")
 
     def pictures(self, folder: str, pattern: str) -> list[Path]:
         """Files of a folder of pictures, by name; none if they are nowhere."""
@@ -100,12 +100,12 @@ class Source:
         for place in self._places():
             folder = place / _TOXICITY
             if all((folder / name).is_file() for name in (_COMMENTS, _VOTES)):
-                return self._detox(folder)
+                return _checked(self._detox(folder), folder)
             if all((folder / name).is_file() for name in (_NEUTRAL, _LABELLED)):
-                return self._toxicity(folder)
+                return _checked(self._toxicity(folder), folder)
         names = (_COMMENTS, _VOTES)
         self._fetched(_TOXICITY, names, lambda target: fetch_detox(target, names, self.figshare))
-        return self._detox(self.cache / _TOXICITY)
+        return _checked(self._detox(self.cache / _TOXICITY), self.cache / _TOXICITY)
 
     def register(self, path: Path) -> Path:
         """Note the checksum of a file that is read."""
@@ -123,13 +123,13 @@ class Source:
             yield _existing(Path(named).expanduser(), "WHYODD_DATA")
         yield self.cache
 
-    def _images(self, name: str, *files: str) -> Arrays:
+    def _images(self, name: str, shape: tuple[int, ...], *files: str) -> Arrays:
         for place in self._places():
             for file in files:
                 if (place / name / file).is_file():
-                    return read_arrays(self.register(place / name / file), _IMAGES)
+                    return _read_images(self.register(place / name / file), shape)
         self._fetched(name, files[:1], lambda target: fetch_images(name, target / files[0]))
-        return read_arrays(self.register(self.cache / name / files[0]), _IMAGES)
+        return _read_images(self.register(self.cache / name / files[0]), shape)
 
     def _fetched(self, name: str, files: tuple[str, ...], fetch: Any) -> None:
         """Fetch the original into the cache, or say which file to put where."""
@@ -187,8 +187,11 @@ class Source:
         before = csv.field_size_limit(_LONGEST)
         try:
             with _opened(path) as file:
-                for row in csv.DictReader(file, delimiter="\t"):
-                    yield tuple(row[column] or "" for column in columns)
+                table = csv.reader(file, delimiter="\t")
+                place = {column: index for index, column in enumerate(next(table, []))}
+                places = [place[column] for column in columns]
+                for row in filter(None, table):  # blank lines are no rows
+                    yield tuple(row[index] if index < len(row) else "" for index in places)
         except KeyError as error:
             expected = f"expected tab separated columns with {', '.join(columns)}"
             raise OSError(f"cannot read {path}: {expected}, but there is no {error}.") from None
@@ -201,6 +204,15 @@ class Source:
 def _message(text: str) -> str:
     """Comment of the corpus as it was written."""
     return text.replace("NEWLINE_TOKEN", "\n").replace("TAB_TOKEN", "\t")
+
+
+def _checked(messages: Messages, folder: Path) -> Messages:
+    if not messages.neutral or not messages.attacks:
+        raise OSError(
+            f"{folder} has {len(messages.neutral)} neutral comments and {len(messages.attacks)} attacks: "
+            "expected some of both. Replace the files by the originals."
+        )
+    return messages
 
 
 def _opened(path: Path) -> TextIO:
@@ -220,6 +232,19 @@ def read_arrays(path: Path, names: tuple[str, ...]) -> Arrays:
         raise OSError(
             f"cannot read {path}: {expected} ({_reason(error)}). Replace it by the original."
         ) from error
+
+
+def _read_images(path: Path, shape: tuple[int, ...]) -> Arrays:
+    """Images of a shape and their labels, to train on and to test."""
+    arrays = read_arrays(path, _IMAGES)
+    for part in ("train", "test"):
+        x, y = arrays[f"x_{part}"].shape, arrays[f"y_{part}"].shape
+        if len(x) == 0 or x[1:] != shape or y != x[:1]:
+            raise OSError(
+                f"cannot read {path}: expected x_{part} (n, {', '.join(map(str, shape))}) and y_{part} (n,), "
+                f"but {x} and {y} came. Replace it by the original."
+            )
+    return arrays
 
 
 def cache_folder() -> Path:

@@ -199,8 +199,8 @@ class Run:
             self.say(f"Resumed from {self.folder}: {_told(resumed)} (to start afresh: --fresh).")
         if len(resumed) < len(files):
             self.say(
-                f"{len(files) - len(resumed)} steps in {self.folder} are of another run (other parameters, "
-                "data or versions) or broken: computed anew."
+                f"{len(files) - len(resumed)} step(s) in {self.folder} of another run (other parameters, "
+                "data or versions), or broken: computed anew."
             )
 
     def write(self, report: Report, experiment: Experiment) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.compute.points import to_dense
+from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.coin import coin
 from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.explainers.dtd import DeepTaylor, deep_taylor
@@ -24,7 +24,7 @@ from whyodd.explainers.occlusion import occlusion
 from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.patchwise import explain_patches
 from whyodd.explainers.random import random, random_item
-from whyodd.explainers.reading import read
+from whyodd.explainers.reading import read, read_normal
 from whyodd.explainers.sensitivity import sensitivity, slope
 from whyodd.explainers.shapley import shapley
 from whyodd.explainers.taylor import taylor
@@ -124,14 +124,13 @@ def explain(
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
     """
     chosen = find_method(method)
-    settings = dict(options or {})
+    settings, drawing = keywords(options), generator(random_state)
     chosen.check_options(method, settings)
     if isinstance(model, (PatchModel, TextModel)):
         _check_unused(model, groups=groups, dtype=dtype, normal=settings.get("normal"))
     if isinstance(model, PatchModel):
-        drawing = np.random.default_rng(random_state)
-        keywords: dict[str, Any] = {"exclude_self": exclude_self, "progress": progress, "n_jobs": n_jobs}
-        return explain_patches(model, X, method, chosen, settings, drawing, keywords)
+        shared: dict[str, Any] = {"exclude_self": exclude_self, "progress": progress, "n_jobs": n_jobs}
+        return explain_patches(model, X, method, chosen, settings, drawing, shared)
     if isinstance(model, TextModel):
         _check_is_dtd(method, model)
         return model.explain(X, exclude_self=exclude_self, progress=progress, n_jobs=n_jobs)
@@ -148,8 +147,8 @@ def explain(
             inputs,
             own=own,
             through=reading.through,
-            given=None if normal is None else to_dense(read(model, normal).inputs),
-            random=np.random.default_rng(random_state),
+            given=None if normal is None else read_normal(model, normal),
+            random=drawing,
             n_jobs=n_jobs,
             report=report,
         )
@@ -184,8 +183,9 @@ def _unheard(done: int) -> None:
 def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp] | None:
     if not isinstance(reading.network, DistanceNetwork):
         return None  # nothing to leave out
-    # Of a pipeline people scale the columns themselves, and its columns go by other names.
-    if reading.origin is None:
+    # Of a pipeline people scale the columns themselves, and its columns go by other names. A learned metric
+    # scales them itself.
+    if reading.origin is None and reading.network.metric is None:
         warn_of_dominating_column(reading.network.centers, reading.variables.names)
     is_transformed = reading.origin is not None
     return own_centers(reading.network, reading.inputs, exclude_self, transformed=is_transformed)
@@ -193,7 +193,7 @@ def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp
 
 def find_method(name: str) -> Method:
     """The method that goes by a name, or a sentence that lists them."""
-    if name not in EXPLAINERS:
+    if not isinstance(name, str) or name not in EXPLAINERS:
         raise ValueError(f"method={name!r} is unknown. Choose one of: {', '.join(map(repr, EXPLAINERS))}.")
     return EXPLAINERS[name]
 

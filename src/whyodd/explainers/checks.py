@@ -1,9 +1,32 @@
-"""Options that are numbers, checked with a sentence."""
+"""Options and seeds, checked with a sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def keywords(options: Any) -> dict[str, Any]:
+    """Options by name, none if there are none, or an error."""
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(
+            f"options must be a dictionary, {{'neighbors': 10}}, but {type(options).__name__} came."
+        )
+    return dict(options or {})
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Random numbers of a seed, or an error."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r}: expected a whole number of at least 0, or None."
+        ) from None
 
 
 def whole_number(name: str, value: object, least: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,11 @@ def _check_shape(shape: Any, n_variables: int) -> None:
             "method='sobel' is for images: say with options={'shape': (height, width)} what each row is, or "
             "explain a whyodd.PatchModel."
         )
-    if not isinstance(shape, tuple) or len(shape) not in (2, 3) or prod(shape) != n_variables:
+    if not _are_sides(shape) or len(shape) not in (2, 3) or prod(shape) != n_variables:
         raise ValueError(
             f"shape={shape!r}: expected (height, width) or (height, width, channels), {n_variables} in all."
         )
+
+
+def _are_sides(shape: Any) -> bool:
+    return isinstance(shape, tuple) and all(isinstance(side, Integral) and int(side) > 0 for side in shape)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
+from whyodd.compute.points import to_dense
 from whyodd.explainers.checks import whole_number
 from whyodd.explainers.gradients import gradient
 from whyodd.explainers.nearest import nearest_normal
@@ -64,7 +66,7 @@ def _references(task: Task, reference: Any) -> Floats:
 
 def _checked_points(reference: Any, n: int, d: int) -> Floats:
     try:
-        points = np.asarray(reference, dtype=np.float64)
+        points = np.asarray(to_dense(reference) if issparse(reference) else reference, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"reference must be numbers: {error}.") from error
     if points.shape not in ((d,), (n, d)):

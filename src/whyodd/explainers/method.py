@@ -141,7 +141,7 @@ class Method:
         For relevance that is a square: what is squared, (n, d). Over windows of images and series it is
         this that adds up.
     on_item : callable, optional
-        For relevance of a whole image or series (*shape, C): ``on_item(values, random, **options)``.
+        For relevance of a whole image or series (*shape, C): ``on_item(values, random)``.
     extra : str, optional
         Extra of the package that must be installed.
     """
@@ -172,9 +172,22 @@ class Method:
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
         """Relevance of the variables before ``task.through``, beside the outlierness."""
+        scores = task.scores  # first, since this tells of rows that are too far away for any method
         n_variables = task.network.n_features if task.through is None else task.through.n_inputs
-        relevance = self.relevance(task.in_variables(), **options)[:, :n_variables]
-        return measured(task.scores, relevance.astype(task.X.dtype, copy=False), self.is_additive)
+        with np.errstate(over="ignore", invalid="ignore"):
+            relevance = self.relevance(task.in_variables(), **options)[:, :n_variables]
+            relevance = relevance.astype(task.X.dtype, copy=False)
+        _check_representable(relevance)
+        return measured(scores, relevance, self.is_additive)
+
+
+def _check_representable(relevance: Floats) -> None:
+    is_finite = np.isfinite(relevance).all(axis=1)
+    if not is_finite.all():
+        raise OverflowError(
+            f"The relevance of row {int(np.argmin(is_finite))} of X exceeds the largest {relevance.dtype}. "
+            "Check the row's values, or scale the columns before fitting."
+        )
 
 
 def measured(scores: Scores, relevance: Floats, is_additive: bool) -> Decomposition:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Of the mean variance of the variables, where nothing else is asked for.
 _USUAL_REGULARIZATION = 1e-3
+_ROUNDING = 1e-12
 
 
 def mvn(task: Task, regularization: float | None = None) -> NDArray[np.float64]:
@@ -34,18 +35,18 @@ def mvn(task: Task, regularization: float | None = None) -> NDArray[np.float64]:
     normal, weights = task.normal, task.weights
     center = weights @ normal
     variance = weights @ (normal - center) ** 2
+    # What rounding makes of a variable that does not vary is not its variance.
+    variance = np.where(np.sqrt(variance) > _ROUNDING * np.abs(center), variance, 0.0)
     added = _USUAL_REGULARIZATION * variance.mean() if regularization is None else _checked(regularization)
     spread = 2.0 * (variance + added)
+    differences, never_varied = np.asarray(task.X) - center, spread == 0.0
     # Where a variable never varied, without λ, any difference is infinitely unlikely; none is not.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = (np.asarray(task.X) - center) ** 2 / spread
-    parts = np.where(np.isnan(parts), 0.0, parts)
-    if not np.isfinite(parts).all():
+    if (np.abs(differences) > _ROUNDING * np.abs(center))[:, never_varied].any():
         raise ValueError(
             f"A variable never varied among the {len(normal)} normal row(s) of method='mvn', but does in X. "
             "Pass more of them in options={'normal': ...}, such as those of the fit, or a 'regularization'."
         )
-    return np.asarray(parts)
+    return np.asarray(np.where(never_varied, 0.0, differences**2 / np.where(never_varied, 1.0, spread)))
 
 
 def _checked(regularization: float) -> float:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
+# Of a row from normal points, in standard deviations: squares of more would leave the range of numbers.
+_FARTHEST = 1e150
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -52,7 +55,9 @@ class Surroundings:
         # What rounding makes of a variable that does not vary is not its spread.
         unit = np.where(spread > 1e-12 * np.abs(center), spread, 1.0)
         own = task.own if are_centers else np.full(len(task.X), -1, dtype=np.intp)
-        return cls((np.asarray(task.X) - center) / unit, (task.normal - center) / unit, own)  # type: ignore[arg-type]
+        rows = (np.asarray(task.X) - center) / unit
+        _check_distances(rows)
+        return cls(rows, (task.normal - center) / unit, own)  # type: ignore[arg-type]
 
     def by_distance(self, row: int) -> tuple[Indices, Floats]:
         """Normal points by their distance from a row, itself left out, and the distances."""
@@ -60,6 +65,15 @@ class Surroundings:
         order = np.argsort(distances, kind="stable")
         order = order[order != self.own[row]]
         return order, distances[order]
+
+
+def _check_distances(rows: Floats) -> None:
+    is_far = np.abs(rows).max(axis=1) > _FARTHEST
+    if is_far.any():
+        raise OverflowError(
+            f"Row {int(np.argmax(is_far))} of X is so far from normal points that its squared distance "
+            "exceeds the largest float. Check the row's values."
+        )
 
 
 def around(random: np.random.Generator, x: Floats, size: int, spread: float) -> Floats:

@@ -48,9 +48,9 @@ def occlusion(task: Task, reference: str = "expected") -> Floats:
 
 
 def _usual(task: Task, reference: str) -> Floats:
-    if reference == "expected":
+    if isinstance(reference, str) and reference == "expected":
         X = np.asarray(task.X, dtype=np.float64)
         return np.asarray(task.network.expected(X, own=task.own, n_jobs=task.n_jobs), dtype=np.float64)
-    if reference == "mean":
+    if isinstance(reference, str) and reference == "mean":
         return np.broadcast_to(task.weights @ task.normal, task.X.shape)
     raise ValueError(f"reference={reference!r}: expected 'expected' or 'mean'.")

@@ -37,13 +37,15 @@ def explain_patches(
     """Explanation of images or series by a method; ``keywords`` are those of ``PatchModel.explain``."""
     if name == "dtd":
         return model.explain(items, **keywords)
+    if method.on_item is not None and options:
+        raise ValueError(f"method={name!r} takes no options for images and series. Leave them out.")
     n_jobs = keywords["n_jobs"]
 
     def explain_scale(scale: Scale, values: Floats, twin: int | None, report: Report) -> Folded:
         if method.on_item is not None:
             # The item is one, however many scales look at it.
             is_first = scale is model.scales_[0]
-            relevance = method.on_item(values, random, **options) if is_first else np.zeros(values.shape)
+            relevance = method.on_item(values, random) if is_first else np.zeros(values.shape)
             scores = scale.score(values, twin, report)
             return Folded(np.where(np.isnan(values), 0.0, relevance), np.nan, scores, 0.0)
 

@@ -10,6 +10,7 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.linear import LinearScore, linear_score
 from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.tracing import first_step, match_columns, raw_values, trace, transform
+from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
 from whyodd.explainers.groups import sum_columns
 from whyodd.frames import as_frame
@@ -79,6 +80,15 @@ def read(model: Any, X: Any) -> Reading:
     knows_training = isinstance(network, DistanceNetwork) and network is not last
     variables = Variables(names, constants=never_varied(network) if knows_training else {})
     return Reading(network, given.values, given.values, variables, kind)
+
+
+def read_normal(model: Any, normal: Any) -> Floats:
+    """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
+    try:
+        return to_dense(read(model, normal).inputs)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"options['normal'], the X of normal rows: {error}") from error
 
 
 def _read_pipeline(

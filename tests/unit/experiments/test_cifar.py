@@ -205,3 +205,12 @@ def test_some_images_alone_are_the_same(outcome, data_dir, tmp_path):
     assert kernel.key == "student-q2-literal"
     for name, value in alone.items():
         np.testing.assert_array_equal(value, kept[name])
+
+
+def test_a_class_without_images_is_told(tmp_path):
+    run = Run("cifar", tmp_path, parameters={**EXPERIMENT.parameters_of("default"), "n_images": 20})
+    data = {"y_test": np.arange(19) % 10, "x_test": np.zeros((19, 32, 32, 3))}
+    with pytest.raises(
+        ValueError, match=r"Of some class the data have 1 test image\(s\), expected 2 of each"
+    ):
+        chosen_images(run, data)

@@ -25,7 +25,9 @@ def nowhere(monkeypatch):
 
 def write_images(path, n=3):
     path.parent.mkdir(parents=True, exist_ok=True)
-    arrays = {f"{kind}_{part}": np.full(n, n) for kind in "xy" for part in ("train", "test")}
+    shape = (28, 28) if path.parent.name == "mnist" else (32, 32, 3)
+    arrays = {f"x_{part}": np.zeros((n, *shape)) for part in ("train", "test")}
+    arrays |= {f"y_{part}": np.zeros(n) for part in ("train", "test")}
     np.savez(path, **arrays)
     return path
 
@@ -71,6 +73,14 @@ def test_folders_that_are_not_there(tmp_path, monkeypatch):
     monkeypatch.setenv("WHYODD_DATA", str(tmp_path / "absent"))
     with pytest.raises(FileNotFoundError, match=r"\(WHYODD_DATA\) is not a folder"):
         Source(None, tmp_path).mnist()
+
+
+def test_images_of_another_shape(tmp_path):
+    path = write_images(tmp_path / "cifar10" / "cifar10.npz")
+    (tmp_path / "mnist").mkdir()
+    path.rename(tmp_path / "mnist" / "mnist.npz")
+    with pytest.raises(OSError, match=r"mnist\.npz: expected x_train \(n, 28, 28\) and y_train \(n,\), but"):
+        Source(tmp_path).mnist()
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut short"])
@@ -185,12 +195,18 @@ def test_other_comments_of_the_same_kind(tmp_path):
 
 @pytest.mark.parametrize(
     ("neutral", "message"),
-    [("words\tlabel\na\t0\n", "there is no 'text'"), ("text\tlabel\na\tx\n", "expected a number"),
-     ("text\tlabel\na\n", "expected a number")],
+    [("words\tlabel\na\t0\n", "there is no 'text'"), ("words\tlabel\n", "there is no 'text'"),
+     ("text\tlabel\na\tx\n", "expected a number"), ("text\tlabel\na\n", "expected a number")],
 )  # fmt: skip
 def test_tables_that_are_not_right(tmp_path, neutral, message):
     write_toxicity(tmp_path, neutral, "comment\ttoxic\nc\t1\n")
     with pytest.raises(OSError, match=f"cannot read .*cat_large.*{message}"):
+        Source(tmp_path).messages()
+
+
+def test_table_without_attacks(tmp_path):
+    write_toxicity(tmp_path, "text\tlabel\na\t0\n", "comment\ttoxic\nc\t0\n")
+    with pytest.raises(OSError, match="1 neutral comments and 0 attacks: expected some of both"):
         Source(tmp_path).messages()
 
 

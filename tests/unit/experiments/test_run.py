@@ -185,9 +185,7 @@ def test_unknown_parameter_and_file_in_the_way(toy, tmp_path):
         run_toy(toy, tmp_path / "file" / "below")
 
 
-@pytest.mark.skipif(
-    not Path("/proc").is_dir(), reason="every folder here can be written to"
-)
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="every folder here can be written to")
 def test_folder_that_cannot_be_written_to(toy):
     with pytest.raises(OSError, match="cannot make the folder"):
         run_toy(toy, Path("/proc/out"))
