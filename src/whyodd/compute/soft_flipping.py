@@ -117,12 +117,14 @@ class SoftFlipping:
         floats.
         """
         dtype = np.dtype(X.dtype)
-        curves, doubtful = self._curves(X, removals, own, dtype, n_jobs, progress)
-        again = np.flatnonzero(doubtful)
-        if dtype == np.float32 and again.size:
-            wide = np.dtype(np.float64)
-            found = self._curves(X[again], removals.of_rows(again), own[again], wide, n_jobs, None)
-            curves[again], doubtful[again] = found
+        # Threads of BLAS would keep spinning after the least of products, in the way of ours.
+        with blocks.single_threaded_blas():
+            curves, doubtful = self._curves(X, removals, own, dtype, n_jobs, progress)
+            again = np.flatnonzero(doubtful)
+            if dtype == np.float32 and again.size:
+                wide = np.dtype(np.float64)
+                found = self._curves(X[again], removals.of_rows(again), own[again], wide, n_jobs, None)
+                curves[again], doubtful[again] = found
         return curves, np.flatnonzero(doubtful)
 
     def _curves(
