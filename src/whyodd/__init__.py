@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whyodd.axioms import check_outlierness
     from whyodd.explainers import explain
     from whyodd.explanation import Explanation
+    from whyodd.io.saving import load, save
     from whyodd.models import (
         SVDD,
         ExemplarMixture,
@@ -60,9 +61,11 @@ __all__ = [
     "explain",
     "explainers",
     "kernels",
+    "load",
     "neuralize",
     "patches",
     "plots",
+    "save",
 ]
 
 _HOME = {
@@ -86,9 +89,11 @@ _HOME = {
     "explain": "whyodd.explainers",
     "explainers": "whyodd",
     "kernels": "whyodd",
+    "load": "whyodd.io.saving",
     "neuralize": "whyodd.adapters",
     "patches": "whyodd",
     "plots": "whyodd",
+    "save": "whyodd.io.saving",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.frames import build_frame
+from whyodd.frames import build_frame, implementation, restored_value, stored_value
 from whyodd.notebook import html_view
 from whyodd.variables import Variables, deviates
 from whyodd.words import OddRow, Reason, is_missing, number, sentence, text
@@ -134,6 +134,17 @@ class Explanation:
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, _read_only(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The arguments of the constructor, the kind of data frame by name; the rest is computed anew.
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        kind = None if self.frame_kind is None else self.frame_kind.name
+        return state | {"frame_kind": kind, "data": _stored_data(self.data)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind = None if state["frame_kind"] is None else implementation(state["frame_kind"])
+        self.__dict__.update(state, frame_kind=kind, data=_restored_data(state["data"]))
+        self.__post_init__()
 
     @cached_property
     def expected(self) -> NDArray[Any]:
@@ -356,6 +367,21 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
     view = values.view()
     view.flags.writeable = False
     return view
+
+
+def _stored_data(data: Any) -> Any:
+    """Objects as a list and their shape: arrays of them do not come back from every file as they were."""
+    if not isinstance(data, np.ndarray) or data.dtype != object:
+        return data
+    return {"values": [stored_value(value) for value in data.ravel()], "shape": data.shape}
+
+
+def _restored_data(stored: Any) -> Any:
+    if not isinstance(stored, dict):
+        return stored
+    flat = np.empty(len(stored["values"]), dtype=object)
+    flat[:] = [restored_value(value) for value in stored["values"]]
+    return flat.reshape(stored["shape"])
 
 
 def at_least_one(k: int, what: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +55,42 @@ def build_frame(columns: Mapping[str, Any], kind: Any) -> Any:
     frame = nw.from_dict(columns, backend=_installed_kind() if kind is None else kind)
     floats = [nw.col(name) for name, dtype in frame.schema.items() if dtype.is_float()]
     return frame.with_columns(nw.when(~column.is_nan()).then(column) for column in floats).to_native()
+
+
+def implementation(name: str) -> Any:
+    """Kind of data frame by narwhals' name for it, such as PANDAS."""
+    return nw.Implementation[name]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time of pandas in words, to be stored: its text, its unit and its time zone."""
+
+    text: str
+    unit: str
+    zone: str | None
+
+    @classmethod
+    def of(cls, value: Any) -> Moment:
+        """Of a ``pandas.Timestamp``."""
+        return cls(value.isoformat(), value.unit, None if value.tz is None else str(value.tz))
+
+    def timestamp(self) -> Any:
+        """The ``pandas.Timestamp``."""
+        time = import_module("pandas").Timestamp(self.text).as_unit(self.unit)
+        return time if self.zone is None else time.tz_convert(self.zone)
+
+
+def stored_value(value: Any) -> Any:
+    """A value of a data frame as it can be stored."""
+    kind = type(value)
+    is_time = kind.__name__ == "Timestamp" and kind.__module__.startswith("pandas")
+    return Moment.of(value) if is_time else value
+
+
+def restored_value(value: Any) -> Any:
+    """What :func:`stored_value` was given."""
+    return value.timestamp() if isinstance(value, Moment) else value
 
 
 def _installed_kind() -> FramePackage:

@@ -163,11 +163,21 @@ class DistanceNetwork:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"A DistanceNetwork is frozen: cannot delete {name!r}.")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Compiled state is made anew on the other side.
-        names = ["metric", "offset", "rows", "n_rows"]
+    def __getstate__(self) -> dict[str, Any]:
+        # The arguments of the constructor: compiled state is made anew on the other side.
+        names = ["centers", "metric", "offset", "rows", "n_rows"]
         names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
-        return _rebuild, (self.centers, {name: getattr(self, name) for name in names})
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if sparse.issparse(state["centers"]):
+            state["centers"].check_format()  # compiled code trusts the indices
+        self.__dict__.update(DistanceNetwork(**state).__dict__)
+        if self.pooling is None:
+            # To normalise weights twice may round: those that are normalised already keep their bits.
+            logs = np.asarray(state["log_weights"], dtype=np.float64)
+            if np.allclose(logs, self.log_weights, rtol=0.0, atol=1e-9):
+                self.__dict__.update(log_weights=_read_only(logs), weights=_read_only(np.exp(logs)))
 
     def __repr__(self) -> str:
         parts = [f"{self.n_centers} centers", f"{self.n_features} variables"]
@@ -370,10 +380,6 @@ class DistanceNetwork:
                 "Leaving out the only center with a weight leaves nothing to compare with. "
                 "Use a model with more centers, or do not exclude the row itself (exclude_self=False)."
             )
-
-
-def _rebuild(centers: Any, keywords: dict[str, Any]) -> DistanceNetwork:
-    return DistanceNetwork(centers, **keywords)
 
 
 def _read_only(values: Any) -> Any:

@@ -23,9 +23,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield draft
         draft.replace(path)
     except OSError as error:
-        raise OSError(
-            f"cannot write {path}: {error.strerror or error}. Write to another place (--out)."
-        ) from error
+        raise OSError(f"cannot write {path}: {error.strerror or error}. Write to another place.") from error
     finally:
         draft.unlink(missing_ok=True)
 
@@ -35,7 +33,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(f"cannot make the folder {folder}: {error.strerror}. Choose another --out.") from error
+        raise OSError(f"cannot make the folder {folder}: {error.strerror}. Choose another place.") from error
 
 
 def save_figure(figure: Any, path: Path, dots_per_inch: int) -> None:

@@ -107,12 +107,12 @@ class Item:
         return self.jumps + np.arange(self.jumps.size)
 
     @cached_property
-    def fingerprint(self) -> bytes:
+    def fingerprint(self) -> str:
         """Equal for equal numbers in the same shape."""
         numbers = np.ascontiguousarray(self.values, dtype=np.float64)
         digest = hashlib.blake2b(repr(numbers.shape).encode())
         digest.update(numbers.data)
-        return digest.digest()
+        return digest.hexdigest()
 
 
 def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:

@@ -2,18 +2,42 @@
 
 from typing import TYPE_CHECKING, Any
 
+from whyodd.plots.bars import bars
+from whyodd.plots.beeswarm import beeswarm
+from whyodd.plots.expected import expected
+from whyodd.plots.flipping import flipping
 from whyodd.plots.heatmap import heatmap, heatmaps
+from whyodd.plots.scores import scores
 from whyodd.plots.series import series
 from whyodd.plots.strangest import strangest
+from whyodd.plots.waterfall import waterfall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PLOTS", "heatmap", "heatmaps", "series", "strangest"]
+__all__ = [
+    "PLOTS",
+    "bars",
+    "beeswarm",
+    "expected",
+    "flipping",
+    "heatmap",
+    "heatmaps",
+    "scores",
+    "series",
+    "strangest",
+    "waterfall",
+]
 
 PLOTS: dict[str, "Callable[..., Any]"] = {
+    "bars": bars,
+    "beeswarm": beeswarm,
+    "expected": expected,
+    "flipping": flipping,
     "heatmap": heatmap,
     "heatmaps": heatmaps,
+    "scores": scores,
     "series": series,
     "strangest": strangest,
+    "waterfall": waterfall,
 }

@@ -66,9 +66,12 @@ class Trace:
     _n_columns: int = field(repr=False)
     _read_back: Callable[[Readings], Readings] = field(repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The way back is made of functions that cannot be pickled: it is traced anew on the other side.
-        return trace, self._made_of
+    def __getstate__(self) -> dict[str, Any]:
+        # The way back is made of functions that cannot be stored: it is traced anew on the other side.
+        return {"made_of": self._made_of}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(trace(*state["made_of"]).__dict__)
 
     def decode(self, Z: Any) -> Decoded:
         """Points of the model's space in raw units.

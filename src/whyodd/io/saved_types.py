@@ -1,0 +1,234 @@
+"""What a saved file may name: nothing outside these lists is looked up, let alone called."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Node = dict[str, Any]
+
+_CALIBRATED = {"whyodd.models.calibration.Calibration"}
+_MODELS = {
+    "whyodd.models.exemplar_mixture.ExemplarMixture",
+    "whyodd.models.gaussian.Gaussian",
+    "whyodd.models.gaussian_mixture.GaussianMixture",
+    "whyodd.models.kernel_density.KernelDensity",
+    "whyodd.models.local_outlier_factor.LocalOutlierFactor",
+    "whyodd.models.nearest_neighbors.KNearestNeighbors",
+    "whyodd.models.one_class_svm.OneClassSVM",
+    "whyodd.models.one_class_svm.SVDD",
+}
+_NETWORKS = {
+    "whyodd.adapters.linear.LinearScore",
+    "whyodd.kernels.exponential.Exponential",
+    "whyodd.kernels.student.Student",
+    "whyodd.network.DistanceNetwork",
+    "whyodd.poolings.MeanVector",
+    "whyodd.poolings.Nearest",
+}
+_AUTOMATIC = {
+    "whyodd.automatic.choice.Candidate",
+    "whyodd.automatic.choice.Choice",
+    "whyodd.automatic.dates.DateParts",
+    "whyodd.automatic.kinds.Column",
+    "whyodd.automatic.report.AutoReport",
+    "whyodd.automatic.steps.Constants",
+    "whyodd.automatic.steps.PlainNumbers",
+    "whyodd.automatic.steps.PlainValues",
+    "whyodd.automatic.steps.SimplexEncoder",
+    "whyodd.automatic.tails.LogScale",
+}
+_PATCHES = {
+    "whyodd.patches.explanation.PatchExplanation",
+    "whyodd.patches.items.Item",
+    "whyodd.patches.model.PatchModel",
+    "whyodd.patches.scale.Scale",
+    "whyodd.patches.scale.View",
+}
+_TEXTS = {
+    "whyodd.texts.decomposition.TextParts",
+    "whyodd.texts.explanation.TextExplanation",
+    "whyodd.texts.model.TextModel",
+    "whyodd.texts.tokens.Token",
+    "whyodd.texts.tokens.Tokenizer",
+    "whyodd.texts.vocabulary.Vocabulary",
+}
+_EXPLANATIONS = {
+    "whyodd.adapters.tracing.traced.Trace",
+    "whyodd.explanation.Explanation",
+    "whyodd.frames.Moment",
+    "whyodd.variables.Variables",
+}
+# Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
+_DISTANCES = {
+    f"sklearn.metrics._dist_metrics.{name}Distance64"
+    for name in ("Chebyshev", "Euclidean", "Manhattan", "Minkowski")
+}
+# Search trees are built anew of their rows: a tree that was tampered with would make compiled code read and
+# write where it must not.
+SEARCH_TREES = {"sklearn.neighbors._ball_tree.BallTree", "sklearn.neighbors._kd_tree.KDTree"}
+_NUMBERS = {
+    f"numpy.{name}"
+    for name in (
+        *("bool", "bool_", "str_", "datetime64", "timedelta64", "float16", "float32", "float64"),
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+}
+_KEYS = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}
+# Functions of one number each, and the preparation of images that comes with the package.
+_FUNCTIONS = {
+    *(f"numpy.{name}" for name in ("absolute", "arcsinh", "arctan", "cbrt", "exp", "exp2", "expm1", "log")),
+    *(f"numpy.{name}" for name in ("log10", "log1p", "log2", "negative", "reciprocal", "sinh", "sqrt")),
+    *(f"numpy.{name}" for name in ("square", "tanh")),
+    *(f"scipy.special._special_ufuncs.{name}" for name in ("expit", "logit")),
+    *(f"scipy.special._ufuncs.{name}" for name in ("expit", "logit")),
+    "whyodd.patches.contrast.local_contrast",
+}
+_CONSTRUCTORS = SEARCH_TREES | {
+    "builtins.frozenset",
+    "datetime.date",
+    "datetime.datetime",
+    "datetime.time",
+    "datetime.timedelta",
+    "datetime.timezone",
+    "whyodd.metrics.ComponentMetric",
+    "whyodd.metrics.LinearMetric",
+    "whyodd.poolings.LocalReach",
+    "zoneinfo.ZoneInfo",
+}
+_NAMES: dict[str, set[str]] = {
+    "BytesNode": {"builtins.bytes"},
+    "ConstructorFromReduceNode": _CONSTRUCTORS,
+    "DTypeNode": {"numpy.dtype"},
+    "DictNode": {"builtins.dict", "collections.OrderedDict"},
+    "FunctionNode": _FUNCTIONS,
+    "JsonNode": {"builtins.str"},
+    "ListNode": {"builtins.list"},
+    "LossNode": {"sklearn.linear_model._sgd_fast.Hinge"},
+    "MethodNode": {"whyodd.adapters.tracing.traced.Trace"},
+    "NdArrayNode": {"numpy.ndarray", *_NUMBERS},
+    "ObjectNode": {
+        *(_CALIBRATED | _MODELS | _NETWORKS | _AUTOMATIC | _PATCHES | _TEXTS | _EXPLANATIONS | _DISTANCES)
+    },
+    "RandomStateNode": {"numpy.random.mtrand.RandomState"},
+    "SetNode": {"builtins.set"},
+    "SliceNode": {"builtins.slice"},
+    "SparseMatrixNode": {"scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"},
+    "TupleNode": {"builtins.tuple"},
+    "TypeNode": _KEYS | _NUMBERS,
+}
+_METHOD = "decode"
+_COMMON = {"__class__", "__module__", "__loader__", "__id__"}
+_ROOT = {"protocol", "_skops_version"}
+
+
+class Refused(Exception):  # noqa: N818 - never leaves this package: save() and load() make a sentence of it
+    """A name that is on no list."""
+
+
+def named_types(schema: Node) -> set[str]:
+    """Names of all that a schema of skops would look up; nothing is imported or called.
+
+    Raises
+    ------
+    Refused
+        With the first name that is on no list.
+    KeyError, TypeError, AttributeError
+        If it is no schema of skops.
+    """
+    names = set()
+    waiting = [{key: value for key, value in schema.items() if key not in _ROOT}]
+    while waiting:
+        node = waiting.pop()
+        names |= _checked_names(node)
+        waiting.extend(_children(node))
+    return names
+
+
+def _checked_names(node: Node) -> set[str]:
+    name, loader = full_name(node), node["__loader__"]
+    if not _is_known(name, loader):
+        raise Refused(name)
+    if loader == "MethodNode":
+        if node["content"]["func"] != _METHOD:
+            raise Refused(f"{name}.{node['content']['func']}")
+        return {name, f"{name}.{_METHOD}"}
+    return {name}
+
+
+def full_name(node: Node) -> str:
+    """Module and name of what a node stands for."""
+    return f"{node['__module__']}.{node['__class__']}"
+
+
+def _is_known(name: str, loader: str) -> bool:
+    return name in _NAMES.get(loader, ()) or (loader == "ObjectNode" and name in _estimators())
+
+
+@cache
+def _estimators() -> frozenset[str]:
+    """Public estimators of the scikit-learn that is installed."""
+    from sklearn.utils import all_estimators
+
+    return frozenset(f"{kind.__module__}.{kind.__name__}" for _, kind in all_estimators())
+
+
+def _children(node: Node) -> Iterator[Node]:
+    """Nodes inside a node; an error if it holds anything beside them that its loader might look at."""
+    fields, inside = _FIELDS[node["__loader__"]]
+    if unknown := node.keys() - _COMMON - fields:
+        raise Refused(f"{full_name(node)} with {min(unknown)!r}")
+    yield from inside(node)
+
+
+def _none(node: Node) -> list[Node]:  # noqa: ARG001
+    return []
+
+
+def _content(node: Node) -> list[Node]:
+    return [] if node.get("content") is None else [node["content"]]
+
+
+def _members(node: Node) -> list[Node]:
+    return list(node["content"])
+
+
+def _entries(node: Node) -> list[Node]:
+    return [node["key_types"], *node["content"].values()]
+
+
+def _array(node: Node) -> list[Node]:
+    return [*node["content"], node["shape"]] if node["type"] == "json" else []
+
+
+def _loss(node: Node) -> list[Node]:
+    return [node["content"], node["__reduce__"]["args"]]
+
+
+def _owner(node: Node) -> list[Node]:
+    return [node["content"]["obj"]]
+
+
+# Loader -> what its nodes hold, and which of that are nodes again.
+_FIELDS: dict[str, tuple[set[str], Callable[[Node], list[Node]]]] = {
+    "BytesNode": ({"file"}, _none),
+    "ConstructorFromReduceNode": ({"content"}, _content),
+    "DTypeNode": ({"content"}, _content),
+    "DictNode": ({"content", "key_types"}, _entries),
+    "FunctionNode": (set(), _none),
+    "JsonNode": ({"content", "is_json"}, _none),
+    "ListNode": ({"content"}, _members),
+    "LossNode": ({"content", "__reduce__"}, _loss),
+    "MethodNode": ({"content"}, _owner),
+    "NdArrayNode": ({"content", "shape", "type", "file"}, _array),
+    "ObjectNode": ({"content"}, _content),
+    "RandomStateNode": ({"content"}, _content),
+    "SetNode": ({"content"}, _members),
+    "SliceNode": ({"content"}, _none),
+    "SparseMatrixNode": ({"type", "file"}, _none),
+    "TupleNode": ({"content"}, _members),
+    "TypeNode": (set(), _none),
+}

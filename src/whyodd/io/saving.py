@@ -1,0 +1,212 @@
+"""Models and explanations in files that never execute code."""
+
+from __future__ import annotations
+
+import json
+import warnings
+import zlib
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import InconsistentVersionWarning
+
+import whyodd
+from whyodd.io.atomic import replacing
+from whyodd.io.saved_types import SEARCH_TREES, Refused, full_name, named_types
+
+FORMAT = 1
+_ABOUT, _SCHEMA = "whyodd.json", "schema.json"
+# Where the arguments of a search tree's constructor are in its state: rows, leaf size, distance, weights.
+_TREE_ARGUMENTS = (0, 4, 11, 12)
+# What skops may end in for objects that it does not know.
+_UNSTORABLE = (AttributeError, RecursionError, TypeError, ValueError)
+# What reading a file that was tampered with may end in.
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, BadZipFile, EOFError, ImportError, LookupError, MemoryError),
+    *(OSError, RuntimeError, TypeError, ValueError, zlib.error),
+)
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Save a model, a pipeline that ends in one, a network or an explanation; :func:`load` reads it.
+
+    The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
+    appears complete or not at all.
+
+    Parameters
+    ----------
+    model : object
+        A model of whyodd, a detector of scikit-learn, a ``Pipeline`` of scikit-learn's steps, also that of
+        :func:`whyodd.auto`, a ``DistanceNetwork``, or what :func:`whyodd.explain` gives.
+    path : str or path
+        File to write; one that is there is replaced.
+
+    Raises
+    ------
+    ValueError
+        If a part cannot be saved, such as a function of your own.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, whyodd
+    >>> model = whyodd.Gaussian().fit([[0.0, 0.0], [0.1, 0.2], [0.2, 0.1], [0.1, 0.1]])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.whyodd"
+    >>> whyodd.save(model, file)
+    >>> bool((whyodd.load(file).outlierness([[1.0, 2.0]]) == model.outlierness([[1.0, 2.0]])).all())
+    True
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, expected the name of a file to write.")
+    stored = _stored(model)
+    schema = _with_trees_as_rows(json.loads(stored.read(_SCHEMA)))
+    _check_saved(schema)
+    written = json.dumps(schema)
+    with replacing(path) as draft, ZipFile(draft, "w") as file:
+        file.writestr(_ABOUT, json.dumps({"format": FORMAT, **_versions()}))
+        for name in stored.namelist():
+            if f'"{name}"' in written:  # not the insides of search trees
+                file.writestr(name, stored.read(name))
+        file.writestr(_SCHEMA, written)
+
+
+def load(path: str | Path) -> Any:
+    """Load what :func:`save` has written; no code of the file is executed.
+
+    Names in the file are compared with a list of known types before anything is looked up. A warning tells
+    if it was written with another version of scikit-learn, whose numbers may differ.
+
+    Raises
+    ------
+    ValueError
+        If the file is none of :func:`save`, is damaged, names what may not be loaded, or was written by a
+        newer version of whyodd.
+    OSError
+        If there is no such file, or it cannot be read.
+    """
+    path = Path(path)
+    _check_file(path)
+    skops = _skops("load")
+    with path.open("rb") as file:
+        _check_about(_about(file, path), path)
+        names = _loadable(file, path)
+        file.seek(0)
+        with warnings.catch_warnings():
+            # One warning has told it; scikit-learn would for each of its objects.
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            try:
+                return skops.load(file, trusted=sorted(names))
+            except _DAMAGE as error:
+                raise _damaged(path, error) from error
+
+
+def _skops(verb: str) -> Any:
+    try:
+        import skops.io
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(f"{verb}() needs skops. Run: pip install 'whyodd[saving]'") from None
+    return skops.io
+
+
+def _versions() -> dict[str, str]:
+    return {"whyodd": whyodd.__version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+
+
+# ---- saving -----------------------------------------------------------------------------------------------
+
+
+def _stored(model: Any) -> ZipFile:
+    """The model as skops writes it, in memory."""
+    skops = _skops("save")
+    try:
+        return ZipFile(BytesIO(skops.dumps(model)))
+    except (*_UNSTORABLE, skops.exceptions.UnsupportedTypeException) as error:
+        raise ValueError(f"save() cannot store this {type(model).__name__}: {_first_line(error)}.") from error
+
+
+def _with_trees_as_rows(node: Any) -> Any:
+    """Schema where each search tree is the arguments of its constructor, which builds the same tree."""
+    if isinstance(node, list):
+        return [_with_trees_as_rows(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _with_trees_as_rows(part) for key, part in node.items()}
+    if node.get("__loader__") == "ObjectNode" and full_name(node) in SEARCH_TREES:
+        state = node["content"]["content"]
+        arguments = [state[place] for place in _TREE_ARGUMENTS if place < len(state)]
+        node["__loader__"] = "ConstructorFromReduceNode"
+        node["content"] = {**node["content"], "content": arguments}
+    return node
+
+
+def _check_saved(schema: dict[str, Any]) -> None:
+    try:
+        named_types(schema)
+    except Refused as refused:
+        raise ValueError(
+            f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
+            "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
+        ) from None
+
+
+# ---- loading ----------------------------------------------------------------------------------------------
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, expected a file that whyodd.save() has written.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+
+
+def _about(file: Any, path: Path) -> dict[str, Any]:
+    """What the file says of itself."""
+    try:
+        if is_zipfile(file):
+            with ZipFile(file) as parts:
+                about = json.loads(parts.read(_ABOUT))
+            if isinstance(about.get("format"), int):
+                return dict(about)
+    except _DAMAGE:
+        pass
+    raise ValueError(f"{path} is not a file that whyodd.save() has written, or it was cut short.")
+
+
+def _check_about(about: dict[str, Any], path: Path) -> None:
+    if about["format"] > FORMAT:
+        raise ValueError(f"{path} was written by a newer whyodd (format {about['format']}): update whyodd.")
+    written = about.get("scikit-learn")
+    if written != sklearn.__version__:
+        warnings.warn(
+            f"{path} was written with scikit-learn {written}, this is {sklearn.__version__}: "
+            "numbers may differ.",
+            stacklevel=3,
+        )
+
+
+def _loadable(file: Any, path: Path) -> set[str]:
+    """Names of types in the file, all of them known."""
+    try:
+        with ZipFile(file) as parts:
+            return named_types(json.loads(parts.read(_SCHEMA)))
+    except Refused as refused:
+        raise ValueError(
+            f"{path} names {refused}, which whyodd does not load: do not trust this file."
+        ) from None
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: BaseException) -> ValueError:
+    return ValueError(f"{path} is damaged and cannot be loaded: {_first_line(error)}.")
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

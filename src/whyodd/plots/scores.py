@@ -1,0 +1,108 @@
+"""How odd all rows are: the distribution of the outlierness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.plots.figures import pyplot
+from whyodd.plots.reasons import BLACK, BLUE, VERMILLION, check_rows, head, tidy
+from whyodd.words import number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.explanation import Explanation
+
+    Wide = NDArray[np.float64]
+
+_FEWEST, _MOST = 10, 60  # bins
+_SKEWED = 50.0  # times the largest bin over the smallest that is not empty
+_RUG = 20  # rows
+_SIZE = (7.5, 3.8)  # inches
+
+
+def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> Any:
+    """Histogram of the outlierness, with the threshold and marks of the 20 oddest rows below.
+
+    Parameters
+    ----------
+    e : Explanation
+    threshold : float, optional
+        Rows above it are anomalies.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Notes
+    -----
+    Counts have a logarithmic axis where the fullest bin has more than 50 times the rows of the emptiest one.
+    """
+    check_rows(e)
+    if threshold is not None and not np.isfinite(threshold):
+        raise ValueError(f"threshold={threshold!r}: expected a number, such as 1.5.")
+    values = np.asarray(e.outlierness, dtype=np.float64)
+    ax = pyplot().subplots(figsize=_SIZE, layout="constrained")[1] if ax is None else ax
+    is_log = _draw_counts(ax, values, threshold)
+    top = np.sort(values)[-_RUG:]
+    height = ax.get_xaxis_transform()  # along the axis in its units, upwards in parts of the axes
+    ax.plot(top, np.full(top.size, 0.02), "|", color=BLACK, markersize=8, transform=height, zorder=4)
+    entries = [] if threshold is None else [_draw_threshold(ax, values, threshold)]
+    ax.set_xlabel(f"outlierness; marks are the {top.size} oddest rows" if top.size > 1 else "outlierness")
+    ax.set_ylabel("rows (logarithmic)" if is_log else "rows")
+    tidy(ax)
+    head(ax, _title(e), entries)
+    return ax
+
+
+def _draw_counts(ax: Any, values: Wide, threshold: float | None) -> bool:
+    """Bars of the rows up to the threshold and above it; whether counts are on a logarithmic axis."""
+    edges = bin_edges(values, threshold)
+    limit = np.inf if threshold is None else threshold
+    below, above = (np.histogram(values[part], edges)[0] for part in (values <= limit, values > limit))
+    total = below + above
+    is_log = bool(total.max() > _SKEWED * total[total > 0].min())
+    if is_log:
+        ax.set_yscale("log")
+        ax.set_ylim(0.5, 2.0 * total.max())
+    widths = np.diff(edges)
+    for counts, base, colour in ((below, np.zeros_like(below), BLUE), (above, below, VERMILLION)):
+        ax.bar(edges[:-1], counts, widths, bottom=base, align="edge", color=colour, ec="white", lw=0.4)
+    return is_log
+
+
+def bin_edges(values: Wide, threshold: float | None) -> Wide:
+    """Edges of equal bins over all values, one of them at the threshold if it is among the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whyodd.plots.scores import bin_edges
+    >>> bin_edges(np.array([0.0, 10.0]), threshold=2.5)[:4]
+    array([-0.5,  0.5,  1.5,  2.5])
+    """
+    count = int(np.clip(np.sqrt(values.size), _FEWEST, _MOST))
+    edges = np.histogram_bin_edges(values, count)
+    if threshold is None or not edges[0] < threshold < edges[-1]:
+        return np.asarray(edges)
+    width = (edges[-1] - edges[0]) / count
+    before = int(np.ceil((threshold - edges[0]) / width))
+    after = int(np.ceil((edges[-1] - threshold) / width))
+    return np.asarray(threshold + width * np.arange(-before, after + 1))
+
+
+def _draw_threshold(ax: Any, values: Wide, threshold: float) -> tuple[Any, str]:
+    above = int(np.count_nonzero(values > threshold))
+    line = ax.axvline(threshold, color=BLACK, linestyle="--", linewidth=1.4)
+    share = f"{above:,} of {values.size:,} rows above"
+    return line, f"threshold {number(float(threshold))}: {share}"
+
+
+def _title(e: Explanation) -> str:
+    oddest = int(np.argmax(e.outlierness))
+    rows = f"{len(e):,} row{'s' if len(e) > 1 else ''}"
+    return f"{rows}; the oddest is row {e.rows[oddest]} ({number(float(e.outlierness[oddest]))})"
