@@ -20,12 +20,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import skimage.data
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 from scipy.stats import spearmanr
 
 from realdata import data_dir
 from sidebyside import print_table
 from whyodd import OneClassSVM, PatchModel
+from whyodd.experiments.circle import WIDTH, hidden_circle
 from whyodd.io.atomic import replacing
 from whyodd.patches import sobel
 from whyodd.patches.colours import displayed, per_pixel
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     Maker = Callable[[], np.ndarray]
 
-WIDTH, PERIOD, LINE, RADIUS, SHIFT, BLUR, NOISE = 256, 12, 3, 20, 2, 0.7, 0.02
 # What tells most: edges inside the circle are no stronger than all others, repeated ones are usual to the
 # model; and gravel, where nothing stands out.
 TOLD = (
@@ -53,33 +52,6 @@ TOLD = (
 # Pixels beyond this quantile have the darkest colour: a few of them would leave nothing to see of the others.
 QUANTILE = 0.995
 COLUMNS = ("picture", "relevance", "Sobel")
-
-
-def hidden_circle(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A grid with slight noise (256, 256) that is "shifted" or "blurred" in a disk, and where that is.
-
-    Lines are 3 pixels wide, of height 1, and 12 pixels apart; they are shifted by 2 pixels both ways, or
-    blurred by a Gaussian of 0.7 pixels, within 20 pixels of a random place.
-    """
-    rng = np.random.default_rng(seed)
-    row, column = rng.integers(2 * RADIUS, WIDTH - 2 * RADIUS, size=2)
-    rows, columns = np.mgrid[:WIDTH, :WIDTH]
-    is_inside = (rows - row) ** 2 + (columns - column) ** 2 <= RADIUS**2
-    usual = _grid_lines(rows, columns)
-    kinds = {
-        "shifted": _grid_lines(rows - SHIFT, columns - SHIFT),
-        "blurred": gaussian_filter(usual, BLUR),
-    }
-    return np.where(is_inside, kinds[kind], usual) + NOISE * rng.standard_normal(usual.shape), is_inside
-
-
-def _grid_lines(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return ((rows % PERIOD < LINE) | (columns % PERIOD < LINE)).astype(np.float64)
-
-
-def inside_over_outside(heat: np.ndarray, is_inside: np.ndarray) -> float:
-    """How much higher the mean of a heatmap is within a region."""
-    return float(heat[is_inside].mean() / heat[~is_inside].mean())
 
 
 def reduced(picture: Image.Image, width: int = WIDTH) -> np.ndarray:
@@ -98,7 +70,9 @@ def pictures() -> dict[str, Maker]:
     """Name -> how to get it: hidden circles, scikit-image's textures, and those of the data folder."""
     found: dict[str, Maker] = {}
     for kind in ("shifted", "blurred"):
-        found[f"grid, circle {kind}"] = partial(lambda kind: hidden_circle(kind, 0)[0], kind)
+        found[f"grid, circle {kind}"] = partial(
+            lambda kind: hidden_circle(kind, np.random.default_rng(0))[0], kind
+        )
     for name in ("brick", "grass", "gravel"):
         found[name] = partial(lambda name: reduced(Image.fromarray(getattr(skimage.data, name)())), name)
     folder = data_dir()

@@ -22,6 +22,7 @@ from whyodd.explanation import Explanation
 from whyodd.network import DistanceNetwork
 from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
+from whyodd.texts import TextModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +100,8 @@ def flip(
     >>> curves, area(curves)
     (array([[2.5, 0.5, 0. , 0. ]]), array([0.23333333]))
     """
+    if isinstance(model, TextModel):
+        raise UnsupportedModelError("flip() is for tables, images and series, but a TextModel came.")
     methods = dict(relevance) if isinstance(relevance, Mapping) else {"": relevance}
     if not methods:
         raise ValueError("relevance is an empty mapping: expected at least one method.")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-WIDTH, RADIUS = 256, 20
-_PERIOD, _LINE, _SHIFT, _BLUR, _NOISE = 12, 3, 2, 0.7, 0.02
+WIDTH, RADIUS, SHIFT = 256, 20, 2
+_PERIOD, _LINE, _BLUR, _NOISE = 12, 3, 0.7, 0.02
 KINDS = ("shifted", "blurred")
 
 
@@ -27,8 +27,11 @@ def hidden_circle(kind: str, random: np.random.Generator) -> tuple[Floats, NDArr
     rows, columns = np.mgrid[:WIDTH, :WIDTH]
     is_inside = (rows - row) ** 2 + (columns - column) ** 2 <= RADIUS**2
     usual = _lines(rows, columns)
-    odd = _lines(rows - _SHIFT, columns - _SHIFT) if kind == "shifted" else gaussian_filter(usual, _BLUR)
-    return np.where(is_inside, odd, usual) + _NOISE * random.standard_normal(usual.shape), is_inside
+    kinds = {
+        "shifted": _lines(rows - SHIFT, columns - SHIFT),
+        "blurred": gaussian_filter(usual, _BLUR),
+    }
+    return np.where(is_inside, kinds[kind], usual) + _NOISE * random.standard_normal(usual.shape), is_inside
 
 
 def _lines(rows: NDArray[Any], columns: NDArray[Any]) -> Floats:

@@ -207,6 +207,6 @@ def _check_unused(model: object, **arguments: object) -> None:
 def _check_is_dtd(method: str, model: object) -> None:
     if method != "dtd":
         raise UnsupportedModelError(
-            f"method={method!r} needs a model of distances to points, which {type(model).__name__} is not "
-            "to explain(). Leave method out, or choose 'dtd'."
+            f"method={method!r} is not for a {type(model).__name__}, which has a way of its own. "
+            "Leave method out, or choose 'dtd'."
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanation import at_least_one
-from whyodd.plots.reasons import BLACK, BY_DIRECTION, MEANING, axes_for, check_rows, head, name_of, name_rows
+from whyodd.plots.reasons import BLACK, BY_DIRECTION, MEANING, axes_for, check_table, head, name_of, name_rows
 from whyodd.words import number
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def beeswarm(e: Explanation, k: int = 10, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    check_rows(e)
+    check_table(e)
     chosen = np.argsort(-np.abs(e.relevance).mean(axis=0), kind="stable")[: at_least_one(k, "variables")]
     drawn = _spread_sample(e)
     ax = axes_for(ax, len(chosen))

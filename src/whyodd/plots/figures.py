@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from whyodd.patches.explanation import PatchExplanation
+
 _LONGEST = 40
 
 
@@ -25,6 +27,17 @@ def _matplotlib(part: str) -> Any:
         raise ModuleNotFoundError(
             "Plots need matplotlib: it is not installed. Run: pip install 'whyodd[plots]'"
         ) from None
+
+
+def check_kind(e: Any, kind: type, advice: str) -> None:
+    """Raise a ``TypeError`` with an ``advice`` if ``e`` is another kind of explanation."""
+    if not isinstance(e, kind):
+        raise TypeError(f"This picture is of a whyodd {kind.__name__}, but {type(e).__name__} came. {advice}")
+
+
+def check_patches(e: Any) -> None:
+    """Refuse what is no explanation of images or series."""
+    check_kind(e, PatchExplanation, "Draw rows of tables with bars or waterfall.")
 
 
 def add_panel(

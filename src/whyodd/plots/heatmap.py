@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyodd.patches.colours import common_limit, displayed, legend, overlay
 from whyodd.patches.sobel import sobel as edges
-from whyodd.plots.figures import add_panel, pyplot, title_of
+from whyodd.plots.figures import add_panel, check_patches, pyplot, title_of
 from whyodd.words import number
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def _add_bar(figure: Any, limit: float, **place: Any) -> None:
 
 
 def _check_images(e: PatchExplanation) -> None:
+    check_patches(e)
     if e.is_series:
         raise ValueError("Heatmaps are of images, but these are series. Use whyodd.plots.series.")
     if len(e) == 0:

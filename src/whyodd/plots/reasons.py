@@ -9,14 +9,13 @@ from unicodedata import bidirectional
 
 import numpy as np
 
-from whyodd.explanation import at_least_one
-from whyodd.plots.figures import pyplot, title_of
+from whyodd.explanation import Explanation, at_least_one
+from whyodd.plots.figures import check_kind, pyplot, title_of
 from whyodd.words import UNEXPLAINED, Reason, is_missing, number, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.explanation import Explanation
 
 # Okabe and Ito's colours, which all people can tell apart.
 BLUE, VERMILLION, GREEN, GREY, LIGHT_GREY, BLACK = (
@@ -59,7 +58,7 @@ class Parts:
     @classmethod
     def of(cls, e: Explanation, i: int, k: int) -> Parts:
         """The ``k`` main reasons of row ``i``, and the rest."""
-        check_rows(e)
+        check_table(e)
         k = at_least_one(k, "variables")
         reasons = e.reasons(i)
         columns = np.argsort(-e.relevance[i], kind="stable").tolist()  # in the order of the reasons
@@ -116,6 +115,12 @@ def check_rows(e: Explanation) -> None:
     """Refuse an explanation that has nothing to show."""
     if len(e) == 0:
         raise ValueError("The explanation has no rows: there is nothing to draw. Explain at least one row.")
+
+
+def check_table(e: Explanation) -> None:
+    """Refuse what is no explanation of the rows of a table, or has none."""
+    check_kind(e, Explanation, "Draw images with heatmap, series with series.")
+    check_rows(e)
 
 
 def label(reason: Reason) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.patches.colours import common_limit
-from whyodd.plots.figures import pyplot, title_of
+from whyodd.plots.figures import check_patches, pyplot, title_of
 from whyodd.plots.time_axis import Cells, label_time, position
 from whyodd.words import number, percent
 
@@ -66,6 +66,7 @@ def series(
     Grey is what no window without gaps looks at. In a long series neighbouring steps share a cell: it shows
     their least and largest value, and their largest relevance.
     """
+    check_patches(e)
     if not e.is_series:
         raise ValueError("This picture is for series, but these are images: use heatmap for them.")
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whyodd.patches.colours import displayed
 from whyodd.patches.words import place_text
-from whyodd.plots.figures import add_panel, pyplot, title_of
+from whyodd.plots.figures import add_panel, check_patches, pyplot, title_of
 from whyodd.plots.time_axis import label_time, on_time_axis
 from whyodd.words import number
 
@@ -44,6 +44,7 @@ def strangest(e: PatchExplanation, i: int = 0, figure: Any = None) -> Any:
     -------
     matplotlib Figure
     """
+    check_patches(e)
     window = e.strangest(i)
     if e.is_series:
         figure = pyplot().figure(figsize=_series_size(e), layout="constrained") if figure is None else figure

@@ -10,7 +10,7 @@ from whyodd.plots.reasons import (
     BLACK,
     Parts,
     axes_for,
-    check_rows,
+    check_table,
     draw_bars,
     head,
     make_room,
@@ -41,7 +41,7 @@ def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    check_rows(e)
+    check_table(e)
     if not e.is_additive:
         raise ValueError(
             f"A waterfall needs relevance that adds up to the outlierness, which method={e.method!r} does "

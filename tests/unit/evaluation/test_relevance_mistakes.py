@@ -116,3 +116,9 @@ class TestCompare:
     def test_all_methods_are_checked_before_the_first_works(self):
         with pytest.raises(ValueError, match="method='medium' is unknown"):
             compare(None, None, ["dtd", "medium"])
+
+
+def test_texts_cannot_be_flipped():
+    model = whyodd.TextModel(min_df=1).fit(["the pump is on", "the fan is off"])
+    with pytest.raises(whyodd.UnsupportedModelError, match="but a TextModel came"):
+        flip(model, ["the pump burns"], model.explain(["the pump burns"]))

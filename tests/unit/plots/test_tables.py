@@ -452,3 +452,15 @@ def test_label_on_one_line_or_two():
     assert label(Reason("age", None, 35.5, 0, 1.0, 0.5)) == "age = missing, expected 35.5"
     assert label(Reason("land", 1.0, 0.0, 1, 1.0, 1.0, never_varied=True)) == "land = 1, always 0"
     assert label(Reason("when", "x", None, 0, 1.0, 1.0)) == "when = 'x'"
+
+
+def test_other_kinds_of_explanations_are_told_what_draws_them():
+    table = whyodd.explain(whyodd.DistanceNetwork([[0.0, 0.0], [1.0, 0.0]]), [[0.5, 2.0]])
+    image = np.random.default_rng(0).normal(size=(6, 6))
+    patches = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(3, 3)).fit(image).explain(image)
+    for draw in (whyodd.plots.waterfall, whyodd.plots.bars, whyodd.plots.expected, whyodd.plots.beeswarm):
+        with pytest.raises(TypeError, match=r"but PatchExplanation came\. Draw images with heatmap"):
+            draw(patches)
+    for draw in (whyodd.plots.heatmap, whyodd.plots.heatmaps, whyodd.plots.series, whyodd.plots.strangest):
+        with pytest.raises(TypeError, match=r"but Explanation came\. Draw rows of tables with bars"):
+            draw(table)
