@@ -99,6 +99,8 @@ class Explanation:
     method : str
         How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN, and
         shares are of Σ_i |R_i|.
+    threshold : float or None
+        Outlierness above which the model calls a row an outlier; None if it does not say.
 
     Examples
     --------
@@ -124,6 +126,7 @@ class Explanation:
     inputs: Points = None
     variables: Variables | None = None
     method: str = "dtd"
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.inputs is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.linear_maps import LinearMap
     from whyodd.network import DistanceNetwork
 
 
@@ -85,12 +86,19 @@ class Variables:
         Variables that never varied in training, and the value they always had; None: always missing.
     groups : tuple of tuple of int, optional
         Which variables each entry of the explanation sums up; None if each stands for itself.
+    origin : ndarray of int of shape (columns,), optional
+        The variable that each column before ``through`` (or of the network) belongs to; None if each is its
+        own.
+    through : LinearMap, optional
+        Linear map before the network that mixes columns.
     """
 
     names: tuple[str, ...]
     decode: Callable[[Points], Decoded] | None = None
     constants: Mapping[int, Any] = field(default_factory=dict)
     groups: tuple[tuple[int, ...], ...] | None = None
+    origin: NDArray[np.intp] | None = None
+    through: LinearMap | None = None
 
     def expected(
         self, network: DistanceNetwork, inputs: Points, own: NDArray[np.intp] | None

@@ -60,9 +60,9 @@ class LinearScore:
         """Number of input variables d."""
         return self.coef.size
 
-    def outlierness(self, X: Any) -> NDArray[np.float64]:
+    def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
         """Outlierness o = ρ - w·x (n,), signed."""
-        return self.decompose(X).outlierness
+        return self.decompose(X, **keywords).outlierness
 
     def decompose(self, X: Any, *, own: ArrayLike | None = None, **work: Any) -> Decomposition:
         """R_i = -w_i x_i, unexplained ρ, o and log g = -o.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from whyodd.evaluation.patch_flipping import flip_items
 from whyodd.evaluation.relevances import numbers, values_of
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.reading import read
+from whyodd.explainers.reading import read, reading_of
 from whyodd.explanation import Explanation
 from whyodd.network import DistanceNetwork
 from whyodd.patches import PatchModel
@@ -159,7 +160,43 @@ def _flip_rows(
     progress: bool,
     n_jobs: int | None,
 ) -> dict[str, Wide]:
-    reading = read(model, X)
+    return _flip_reading(read(model, X), methods, checkpoints, exclude_self, progress, n_jobs)
+
+
+def flip_explanation(
+    e: Explanation, relevances: Mapping[str, Any], *, checkpoints: int | None = None
+) -> dict[str, Wide]:
+    """Flipping curves of the rows of an explanation, without need of the model.
+
+    Parameters
+    ----------
+    e : Explanation
+    relevances : mapping of str to Explanation or array of shape (n, d)
+        Explanations of the same rows in the same variables, such as those of :func:`whyodd.explainers.again`.
+    checkpoints : int, optional
+        As for :func:`flip`.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n, d + 1) or (n, checkpoints + 1)
+    """
+    _check_checkpoints(checkpoints)
+    same = {name: replace(e, relevance=_relevance_of(given)) for name, given in relevances.items()}
+    return _flip_reading(reading_of(e), same, checkpoints, "auto", progress=False, n_jobs=None)
+
+
+def _relevance_of(given: Any) -> Any:
+    return given.relevance if isinstance(given, Explanation) else given
+
+
+def _flip_reading(
+    reading: Reading,
+    methods: Mapping[str, Any],
+    checkpoints: int | None,
+    exclude_self: ExcludeSelf,
+    progress: bool,
+    n_jobs: int | None,
+) -> dict[str, Wide]:
     if not isinstance(reading.network, DistanceNetwork):
         raise UnsupportedModelError(
             "A linear one-class SVM measures no distances that could be set to 0. "

@@ -13,7 +13,7 @@ from whyodd.compute.points import to_dense
 from whyodd.explainers import EXPLAINERS, explain
 from whyodd.explainers.checks import generator, keywords, whole_number
 from whyodd.explainers.method import Task
-from whyodd.explainers.reading import read, read_normal
+from whyodd.explainers.reading import read, read_normal, reading_of
 from whyodd.explanation import Explanation
 from whyodd.network import DistanceNetwork
 
@@ -105,6 +105,13 @@ def stability(
     return probe.stability(scale, n, random_state)
 
 
+def stability_of(
+    e: Explanation, *, scale: float = 0.01, n: int = 10, random_state: int | None = None
+) -> Stability:
+    """Stability of an explanation around its rows, without need of the model; see :func:`stability`."""
+    return Probe.near(e, random_state).stability(scale, n, random_state)
+
+
 def continuity(
     model: Any,
     X: Any,
@@ -188,22 +195,37 @@ class Probe:
         random_state: int | None,
     ) -> Probe:
         """Get ready for rows near those of an explanation of rows of X."""
-        if not isinstance(e, Explanation) or not isinstance(e.network, DistanceNetwork):
-            raise TypeError(
-                f"{type(model).__name__} is no model of distances between the rows of a table, "
-                "of which stability and continuity are known. Pass such a model, and a table."
-            )
-        reading, settings = read(model, X), keywords(options)
-        normal, rows = settings.pop("normal", None), np.asarray(to_dense(e.inputs), dtype=np.float64)
+        _check_measures_distances(e, model)
+        settings = keywords(options)
+        normal = settings.pop("normal", None)
+        given = None if normal is None else read_normal(model, normal)
+        return cls._of_rows(e, read(model, X), settings, given, random_state)
+
+    @classmethod
+    def near(cls, e: Explanation, random_state: int | None) -> Probe:
+        """Get ready for rows near those of an explanation by a method with its default options."""
+        _check_measures_distances(e, e.network)
+        return cls._of_rows(e, reading_of(e), {}, None, random_state)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        e: Explanation,
+        reading: Reading,
+        options: Mapping[str, Any],
+        given: NDArray[np.floating] | None,
+        random_state: int | None,
+    ) -> Probe:
+        rows = np.asarray(to_dense(e.inputs), dtype=np.float64)
         task = Task(
             e.network,
             rows,
             own=e.excluded,
             through=reading.through,
-            given=None if normal is None else read_normal(model, normal),
+            given=given,
             random=generator(random_state),
         )
-        return cls(task, reading, e.method, settings, _spread(e.network, rows))
+        return cls(task, reading, e.method, options, _spread(e.network, rows))
 
     def stability(self, scale: float, n: int, random_state: int | None) -> Stability:
         """Move every row ``n`` times, as :func:`stability` has it."""
@@ -241,6 +263,14 @@ class Probe:
         relevance = self.reading.in_variables(EXPLAINERS[self.method].decompose(task, self.options).relevance)
         total = np.abs(relevance).sum(axis=1, keepdims=True)
         return np.asarray(np.divide(relevance, total, out=np.zeros(relevance.shape), where=total > 0.0))
+
+
+def _check_measures_distances(e: Any, model: object) -> None:
+    if not isinstance(e, Explanation) or not isinstance(e.network, DistanceNetwork):
+        raise TypeError(
+            f"{type(model).__name__} is no model of distances between the rows of a table, "
+            "of which stability and continuity are known. Pass such a model, and a table."
+        )
 
 
 def _spread(network: DistanceNetwork, rows: Floats) -> Floats:

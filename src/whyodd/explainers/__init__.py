@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.explainers.checks import generator, keywords
@@ -13,10 +11,11 @@ from whyodd.explainers.coin import coin
 from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.explainers.dtd import DeepTaylor, deep_taylor
 from whyodd.explainers.edges import edges, edges_of_item
-from whyodd.explainers.groups import sum_columns, with_groups
+from whyodd.explainers.explained import explained
+from whyodd.explainers.groups import grouped_relevance
 from whyodd.explainers.integrated_gradients import integrated_gradients
 from whyodd.explainers.mean import mean
-from whyodd.explainers.method import Method, Task
+from whyodd.explainers.method import Method
 from whyodd.explainers.micenkova import micenkova
 from whyodd.explainers.mvn import mvn
 from whyodd.explainers.nearest import nearest
@@ -24,27 +23,26 @@ from whyodd.explainers.occlusion import occlusion
 from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.patchwise import explain_patches
 from whyodd.explainers.random import random, random_item
-from whyodd.explainers.reading import read, read_normal
+from whyodd.explainers.reading import read, read_normal, reading_of
 from whyodd.explainers.sensitivity import sensitivity, slope
 from whyodd.explainers.shapley import shapley
 from whyodd.explainers.taylor import taylor
-from whyodd.explanation import Explanation
-from whyodd.inputs import as_matrix
 from whyodd.network import DistanceNetwork
 from whyodd.patches import PatchModel
-from whyodd.progress import progress_bar
 from whyodd.texts import TextModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
     from whyodd.explainers.reading import Reading
+    from whyodd.explanation import Explanation
 
-__all__ = ["EXPLAINERS", "explain"]
+__all__ = ["EXPLAINERS", "again", "explain"]
 
 EXPLAINERS: dict[str, Method] = {
     "coin": Method(coin),
@@ -136,48 +134,43 @@ def explain(
         return model.explain(X, exclude_self=exclude_self, progress=progress, n_jobs=n_jobs)
     reading = read(model, X)
     own = _own_centers(reading, exclude_self)
-    inputs = reading.inputs if dtype is None else as_matrix(reading.inputs, dtype=dtype).values
-    if not isinstance(reading.network, DistanceNetwork):
-        _check_is_dtd(method, model)
+    if dtype is not None:
+        reading = reading.in_precision(dtype)
+    check_is_network(reading.network, method, model)
     normal = settings.pop("normal", None)
-    n_rows = inputs.shape[0]
-    with progress_bar(n_rows, "Explaining rows") if progress else nullcontext(_unheard) as report:
-        task = Task(
-            reading.network,
-            inputs,
-            own=own,
-            through=reading.through,
-            given=None if normal is None else read_normal(model, normal),
-            random=drawing,
-            n_jobs=n_jobs,
-            report=report,
-        )
-        parts = chosen.decompose(task, settings)
-    relevance = reading.in_variables(parts.relevance)
-    variables, names = reading.variables, reading.variables.names
-    if groups is not None:
-        variables, names, place = with_groups(variables, groups)
-        relevance = sum_columns(relevance, place, len(names))
-    data = inputs if reading.data is reading.inputs else reading.data
-    return Explanation(
-        relevance=relevance,
-        outlierness=parts.outlierness,
-        unexplained=parts.unexplained,
-        inlierness=np.exp(parts.log_inlierness),
-        feature_names=names,
-        data=variables.grouped(data),
-        rows=np.arange(n_rows),
-        excluded=np.full(n_rows, -1) if own is None else own,
-        network=reading.network,
-        frame_kind=reading.frame_kind,
-        inputs=inputs,
-        variables=variables,
-        method=method,
+    return explained(
+        reading,
+        own,
+        method,
+        chosen,
+        settings,
+        groups=groups,
+        normal=None if normal is None else read_normal(model, normal),
+        random=drawing,
+        progress=progress,
+        n_jobs=n_jobs,
     )
 
 
-def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+def again(e: Explanation, method: str, *, random_state: int | None = None) -> Explanation:
+    """Explain the rows of an explanation by another method, without need of the model.
+
+    Parameters
+    ----------
+    e : Explanation
+        Its groups of variables, and the centers it left out, stay as they are.
+    method : str
+        One of ``whyodd.explainers.EXPLAINERS``, with its default options.
+    random_state : int, optional
+        Seed of what a method draws at random.
+    """
+    chosen, reading = find_method(method), reading_of(e)
+    check_is_network(e.network, method, e.network)
+    own = None if (e.excluded < 0).all() else e.excluded
+    other = explained(reading, own, method, chosen, {}, random=generator(random_state))
+    relevance = grouped_relevance(other.relevance, e.variables)
+    kept = {name: getattr(e, name) for name in ("feature_names", "data", "rows", "excluded", "variables")}
+    return replace(other, relevance=relevance, **kept)
 
 
 def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp] | None:
@@ -202,6 +195,12 @@ def _check_unused(model: object, **arguments: object) -> None:
     given = [name for name, value in arguments.items() if value is not None]
     if given:
         raise ValueError(f"{given[0]} is for tables, not for a {type(model).__name__}. Leave it out.")
+
+
+def check_is_network(network: object, method: str, model: object) -> None:
+    """A linear model has one way to be explained."""
+    if not isinstance(network, DistanceNetwork):
+        _check_is_dtd(method, model)
 
 
 def _check_is_dtd(method: str, model: object) -> None:

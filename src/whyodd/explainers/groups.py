@@ -45,6 +45,16 @@ def sum_columns(values: NDArray[np.floating], place: NDArray[np.intp], count: in
     return np.ascontiguousarray((chosen @ values.T).T, dtype=values.dtype)
 
 
+def grouped_relevance(relevance: NDArray[np.floating], variables: Variables | None) -> NDArray[np.floating]:
+    """Relevance of variables (n, d) summed in the groups of an explanation, if it has any."""
+    if variables is None or variables.groups is None:
+        return relevance
+    place = np.empty(len(variables.names), dtype=np.intp)
+    for position, members in enumerate(variables.groups):
+        place[list(members)] = position
+    return sum_columns(relevance, place, len(variables.groups))
+
+
 def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
     """The group of each variable that is in one."""
     if not hasattr(groups, "items"):

@@ -45,18 +45,25 @@ def own_centers(
         raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
     if not exclude_self:
         return None
-    own = _by_training_row(network, X, _ROUNDING if transformed else 0.0)
+    own = None
+    if network.rows is not None and X.shape[0] == network.n_rows:
+        own = own_by_training_row(network, X[network.rows], X.shape[0], transformed=transformed)
     if own is None and exclude_self != "auto":
         own = _by_equal_values(network, X)
     return own
 
 
-def _by_training_row(network: DistanceNetwork, X: Points, rounding: float) -> Own | None:
-    rows = network.rows
-    if rows is None or X.shape[0] != network.n_rows or not _equal(X[rows], network.centers, rounding):
+def own_by_training_row(
+    network: DistanceNetwork, candidates: Points, n: int, *, transformed: bool
+) -> Own | None:
+    """(n,) the center that each of n rows is, or -1; None unless the ``candidates`` are indeed the centers.
+
+    ``candidates`` (m, d) are the rows at the positions ``network.rows``.
+    """
+    if not _equal(candidates, network.centers, _ROUNDING if transformed else 0.0):
         return None
-    own = np.full(X.shape[0], -1, dtype=np.intp)
-    own[rows] = np.arange(len(rows))
+    own = np.full(n, -1, dtype=np.intp)
+    own[network.rows] = np.arange(network.n_centers)
     return own
 
 

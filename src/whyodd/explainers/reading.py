@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whyodd.adapters import neuralize
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.linear import LinearScore, linear_score
 from whyodd.adapters.pipelines import split_pipeline
+from whyodd.adapters.thresholds import threshold_of
 from whyodd.adapters.tracing import first_step, match_columns, raw_values, trace, transform
 from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
@@ -21,11 +22,12 @@ from whyodd.variables import Variables, never_varied
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from whyodd.adapters.pipelines import Steps
     from whyodd.adapters.tracing import Trace
     from whyodd.compute.points import Points
+    from whyodd.explanation import Explanation
     from whyodd.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
@@ -46,10 +48,8 @@ class Reading:
         The d variables that people know.
     frame_kind : narwhals.Implementation or None
         The kind of data frame that was given.
-    through : LinearMap, optional
-        The linear map before the network, if a pipeline mixes columns.
-    origin : ndarray of int, optional
-        The variable that each column before that map belongs to; None if each is its own.
+    threshold : float, optional
+        Outlierness above which the model calls a row an outlier, if it does.
     """
 
     network: Any
@@ -57,8 +57,22 @@ class Reading:
     data: Points
     variables: Variables
     frame_kind: nw.Implementation | None
-    through: LinearMap | None = None
-    origin: NDArray[np.intp] | None = None
+    threshold: float | None = None
+
+    @property
+    def through(self) -> LinearMap | None:
+        """The linear map before the network, if a pipeline mixes columns."""
+        return self.variables.through
+
+    @property
+    def origin(self) -> NDArray[np.intp] | None:
+        """The variable that each column before that map belongs to; None if each is its own."""
+        return self.variables.origin
+
+    def in_precision(self, dtype: DTypeLike) -> Reading:
+        """The same rows in another precision."""
+        inputs = as_matrix(self.inputs, dtype=dtype).values
+        return replace(self, inputs=inputs, data=inputs if self.data is self.inputs else self.data)
 
     def in_variables(self, relevance: Floats) -> Floats:
         """Relevance of columns (n, columns) summed into the variables they belong to (n, d)."""
@@ -67,28 +81,70 @@ class Reading:
         return sum_columns(relevance, self.origin, len(self.variables.names))
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A model, or a pipeline that ends in one, ready to read rows.
+
+    Attributes
+    ----------
+    steps : sequence of (name, step)
+        What stands before the model.
+    model : fitted model
+    network : DistanceNetwork or LinearScore
+        What was made of it.
+    """
+
+    steps: Steps
+    model: Any
+    network: Any
+
+    @classmethod
+    def of(cls, model: Any) -> Reader:
+        """Take a pipeline apart."""
+        steps, last = split_pipeline(model)
+        return cls(steps, last, linear_score(last) or neuralize(last))
+
+    @property
+    def threshold(self) -> float | None:
+        """Outlierness above which the model calls a row an outlier, if it does."""
+        return threshold_of(self.model, self.network)
+
+    def read(self, X: Any) -> Reading:
+        """Read rows."""
+        frame = as_frame(X)
+        kind = None if frame is None else frame.implementation
+        if self.steps:
+            return replace(_read_pipeline(self.steps, self.network, X, kind), threshold=self.threshold)
+        given, names = read_columns(X, self.network.n_features, _fitted_names(self.model))
+        # A network of people's own knows points, but nothing of training.
+        knows_training = isinstance(self.network, DistanceNetwork) and self.network is not self.model
+        variables = Variables(names, constants=never_varied(self.network) if knows_training else {})
+        return Reading(self.network, given.values, given.values, variables, kind, self.threshold)
+
+    def read_normal(self, normal: Any) -> Floats:
+        """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
+        try:
+            return to_dense(self.read(normal).inputs)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"options['normal'], the X of normal rows: {error}") from error
+
+
 def read(model: Any, X: Any) -> Reading:
     """Read a model, or a pipeline that ends in one, and the rows to explain."""
-    frame = as_frame(X)
-    kind = None if frame is None else frame.implementation
-    steps, last = split_pipeline(model)
-    network = linear_score(last) or neuralize(last)
-    if steps:
-        return _read_pipeline(steps, network, X, kind)
-    given, names = read_columns(X, network.n_features, _fitted_names(last))
-    # A network of people's own knows points, but nothing of training.
-    knows_training = isinstance(network, DistanceNetwork) and network is not last
-    variables = Variables(names, constants=never_varied(network) if knows_training else {})
-    return Reading(network, given.values, given.values, variables, kind)
+    return Reader.of(model).read(X)
+
+
+def reading_of(e: Explanation) -> Reading:
+    """What was explained, from the explanation alone."""
+    # Groups are those of an explanation, not of what is explained.
+    variables = replace(e.variables or Variables(e.feature_names), groups=None)
+    return Reading(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold)
 
 
 def read_normal(model: Any, normal: Any) -> Floats:
     """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
-    try:
-        return to_dense(read(model, normal).inputs)
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"options['normal'], the X of normal rows: {error}") from error
+    return Reader.of(model).read_normal(normal)
 
 
 def _read_pipeline(
@@ -104,15 +160,19 @@ def _read_pipeline(
     owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
     Z = transform(steps, X, found)
     inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
-    variables = Variables(found.names, decode=found.decode, constants=_constants(found, network))
+    variables = Variables(
+        found.names,
+        decode=found.decode,
+        constants=_constants(found, network),
+        origin=found.origin,
+        through=found.linear,
+    )
     if isinstance(network, LinearScore) and found.linear is not None:
         raise UnsupportedModelError(
             "A linear model after a step that mixes columns is explained at its own input only: "
             "call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
         )
-    return Reading(
-        network, inputs, found.values(raw, inputs), variables, kind, through=found.linear, origin=found.origin
-    )
+    return Reading(network, inputs, found.values(raw, inputs), variables, kind)
 
 
 def _constants(found: Trace, network: DistanceNetwork | LinearScore) -> dict[int, Any]:

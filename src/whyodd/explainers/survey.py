@@ -1,0 +1,144 @@
+"""A large table: all rows scored block by block, and those that are worth it explained."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from whyodd.explainers import check_is_network, find_method
+from whyodd.explainers.checks import generator, keywords
+from whyodd.explainers.explained import explained
+from whyodd.explainers.own_centers import own_by_training_row
+from whyodd.explainers.reading import Reader
+from whyodd.frames import as_frame
+from whyodd.network import DistanceNetwork
+from whyodd.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whyodd.explainers.groups import Groups
+    from whyodd.explanation import Explanation
+
+    Indices = NDArray[np.intp]
+
+# Rows that are held as numbers at a time: enough to be quick, few against a large table.
+_BLOCK = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Outlierness of all rows of a table, and a way to explain some of them.
+
+    The numbers are those of :func:`whyodd.explain` of all rows, but no relevance is computed, and no rows
+    are converted or held, until they are asked for.
+
+    Attributes
+    ----------
+    reader : Reader
+        The model.
+    X : array, CSR matrix or data frame of shape (n, d)
+        The rows as they were given.
+    own : ndarray of int of shape (n,), optional
+        The center that is left out for each row, or -1; None if X does not hold the training rows.
+    outlierness : ndarray of shape (n,)
+    """
+
+    reader: Reader
+    X: Any
+    own: Indices | None
+    outlierness: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        X: Any,
+        *,
+        exclude_self: Literal["auto", False] = "auto",
+        progress: bool = False,
+        n_jobs: int | None = None,
+    ) -> Survey:
+        """Score all rows.
+
+        Parameters
+        ----------
+        model, X, progress, n_jobs
+            As for :func:`whyodd.explain`; a model of tables.
+        exclude_self : {"auto", False}, default "auto"
+            Whether rows that are centers leave those out, if X demonstrably holds the training rows.
+        """
+        reader, n = Reader.of(model), count_rows(X)
+        own = _own(reader, X, n) if exclude_self == "auto" else None
+        scores = np.empty(n)
+        with progress_bar(n, "Scoring rows") if progress else nullcontext() as told:
+            for start in range(0, n, _BLOCK):
+                rows = np.arange(start, min(start + _BLOCK, n))
+                inputs = reader.read(take_rows(X, rows)).inputs
+                left_out = None if own is None else own[rows]
+                scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
+                if told is not None:
+                    told(int(rows[-1]) + 1)
+        return cls(reader, X, own, scores)
+
+    @property
+    def threshold(self) -> float | None:
+        """Outlierness above which the model calls a row an outlier, if it does."""
+        return self.reader.threshold
+
+    def explain(
+        self,
+        rows: ArrayLike,
+        *,
+        method: str = "dtd",
+        groups: Groups | None = None,
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        progress: bool = False,
+    ) -> Explanation:
+        """Explain some rows, given by their positions; otherwise as :func:`whyodd.explain`."""
+        chosen, settings = find_method(method), keywords(options)
+        chosen.check_options(method, settings)
+        check_is_network(self.reader.network, method, self.reader.model)
+        normal = settings.pop("normal", None)
+        positions = np.asarray(rows, dtype=np.intp)
+        return explained(
+            self.reader.read(take_rows(self.X, positions)),
+            None if self.own is None else self.own[positions],
+            method,
+            chosen,
+            settings,
+            rows=positions,
+            groups=groups,
+            normal=None if normal is None else self.reader.read_normal(normal),
+            random=generator(random_state),
+            progress=progress,
+        )
+
+
+def count_rows(X: Any) -> int:
+    """Number of rows of a table."""
+    frame = as_frame(X)
+    return int(np.shape(X)[0]) if frame is None else int(frame.shape[0])
+
+
+def take_rows(X: Any, rows: Indices) -> Any:
+    """Some rows of a table, as the same kind of table."""
+    frame = as_frame(X)
+    if frame is not None:
+        return frame[rows, :].to_native()
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
+
+
+def _own(reader: Reader, X: Any, n: int) -> Indices | None:
+    """The center to leave out for each row, as ``own_centers`` has it; reads only rows that may be one."""
+    network = reader.network
+    if not isinstance(network, DistanceNetwork) or network.rows is None or network.n_rows != n:
+        return None
+    found = reader.read(take_rows(X, network.rows))
+    return own_by_training_row(network, found.inputs, n, transformed=found.origin is not None)
