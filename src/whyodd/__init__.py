@@ -15,6 +15,8 @@ Examples
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from whyodd.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from whyodd import evaluation, explainers, kernels, patches, plots
     from whyodd.adapters import UnsupportedModelError, neuralize
@@ -36,9 +38,8 @@ if TYPE_CHECKING:
     )
     from whyodd.network import DistanceNetwork
     from whyodd.patches import PatchModel
+    from whyodd.report import write_report
     from whyodd.texts import TextModel
-
-__version__ = "0.1.0"
 
 __all__ = [
     "SVDD",
@@ -66,6 +67,7 @@ __all__ = [
     "patches",
     "plots",
     "save",
+    "write_report",
 ]
 
 _HOME = {
@@ -94,6 +96,7 @@ _HOME = {
     "patches": "whyodd",
     "plots": "whyodd",
     "save": "whyodd.io.saving",
+    "write_report": "whyodd.report",
 }
 
 

@@ -285,7 +285,7 @@ class Explanation:
         return shap.Explanation(
             values=np.array(self.relevance),
             base_values=np.array(self.unexplained),
-            data=_dense(self.data),
+            data=_drawable(_dense(self.data)),
             feature_names=list(self.feature_names),
         )
 
@@ -424,14 +424,28 @@ def _cell(value: Any) -> str | None:
     return text(value)
 
 
+def _drawable(values: NDArray[Any]) -> NDArray[Any]:
+    """Values (n, d) that shap can draw: numbers and text, NaN for what is missing."""
+    if values.dtype != object:
+        return values
+    return np.asarray(np.frompyfunc(_number_or_text, 1, 1)(values))
+
+
+def _number_or_text(value: Any) -> Any:
+    if is_missing(value):
+        return np.nan
+    return value if isinstance(value, (str, int, float, np.number, np.bool_)) else text(value)
+
+
 def _dense(data: Points) -> NDArray[Any]:
     return np.asarray(data.toarray() if sparse.issparse(data) else data)
 
 
 def _share(parts: Floats, outlierness: Floats) -> Floats:
-    """Parts over the outlierness of their row; 0 where nothing is odd."""
+    """Parts over the outlierness of their row; 0 where nothing is odd, NaN where a part is unknown."""
     whole = outlierness[:, None]
-    return np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0)
+    nothing = np.where(np.isnan(parts), parts, np.zeros_like(parts))
+    return np.divide(parts, whole, out=nothing, where=whole > 0)
 
 
 def _count(n: int, noun: str) -> str:

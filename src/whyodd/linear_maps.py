@@ -37,6 +37,10 @@ class LinearMap:
     def __init__(self, matrix: Any) -> None:
         self.matrix = _checked(matrix)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: the way back is computed anew.
+        return LinearMap, (self.matrix,)
+
     def __repr__(self) -> str:
         return f"LinearMap({self.n_inputs} -> {self.n_outputs})"
 

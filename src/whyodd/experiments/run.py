@@ -34,11 +34,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-import whyodd
 from whyodd.experiments import EXPERIMENTS
 from whyodd.experiments.page import Picture, page
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.progress import progress_bar
+from whyodd.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -303,7 +303,7 @@ def _replaced(parameters: dict[str, Any], others: Mapping[str, Any]) -> dict[str
 def versions() -> dict[str, str]:
     """Versions of all that computes."""
     others = {package: version(package) for package in _PACKAGES}
-    return {"whyodd": whyodd.__version__, "python": platform.python_version(), **others}
+    return {"whyodd": __version__, "python": platform.python_version(), **others}
 
 
 def plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     Node = dict[str, Any]
 
@@ -70,6 +70,8 @@ _DISTANCES = {
 # Search trees are built anew of their rows: a tree that was tampered with would make compiled code read and
 # write where it must not.
 SEARCH_TREES = {"sklearn.neighbors._ball_tree.BallTree", "sklearn.neighbors._kd_tree.KDTree"}
+# Compiled code trusts the arrays of these, and there is nothing in them to be explained.
+_UNSAFE = {"NuSVC", "NuSVR", "SVC", "SVR"}
 _NUMBERS = {
     f"numpy.{name}"
     for name in (
@@ -94,6 +96,7 @@ _CONSTRUCTORS = SEARCH_TREES | {
     "datetime.time",
     "datetime.timedelta",
     "datetime.timezone",
+    "whyodd.linear_maps.LinearMap",
     "whyodd.metrics.ComponentMetric",
     "whyodd.metrics.LinearMetric",
     "whyodd.poolings.LocalReach",
@@ -129,8 +132,8 @@ class Refused(Exception):  # noqa: N818 - never leaves this package: save() and 
     """A name that is on no list."""
 
 
-def named_types(schema: Node) -> set[str]:
-    """Names of all that a schema of skops would look up; nothing is imported or called.
+def known_nodes(schema: Node) -> list[Node]:
+    """All nodes of a schema of skops, every name in them known; nothing is imported or called.
 
     Raises
     ------
@@ -139,24 +142,41 @@ def named_types(schema: Node) -> set[str]:
     KeyError, TypeError, AttributeError
         If it is no schema of skops.
     """
-    names = set()
+    nodes = []
     waiting = [{key: value for key, value in schema.items() if key not in _ROOT}]
     while waiting:
         node = waiting.pop()
-        names |= _checked_names(node)
+        _check_names(node)
+        nodes.append(node)
         waiting.extend(_children(node))
-    return names
+    _check_numbers(nodes)
+    return nodes
 
 
-def _checked_names(node: Node) -> set[str]:
+def named_types(nodes: Iterable[Node]) -> set[str]:
+    """Names of all that skops would look up for nodes that are known."""
+    names = {full_name(node) for node in nodes}
+    return names | {f"{full_name(node)}.{_METHOD}" for node in nodes if node["__loader__"] == "MethodNode"}
+
+
+def _check_names(node: Node) -> None:
     name, loader = full_name(node), node["__loader__"]
     if not _is_known(name, loader):
         raise Refused(name)
-    if loader == "MethodNode":
-        if node["content"]["func"] != _METHOD:
-            raise Refused(f"{name}.{node['content']['func']}")
-        return {name, f"{name}.{_METHOD}"}
-    return {name}
+    if loader == "MethodNode" and node["content"]["func"] != _METHOD:
+        raise Refused(f"{name}.{node['content']['func']}")
+    if loader == "NdArrayNode" and node["type"] == "json" and len(node["shape"]["content"]) != 1:
+        # NumPy would look into its members, and those of their members, for what the shape may be.
+        raise Refused(f"{name} of objects in several dimensions")
+
+
+def _check_numbers(nodes: Iterable[Node]) -> None:
+    """Nodes with the same number are the same: skops takes the first, whatever another one says."""
+    first: dict[int, Node] = {}
+    for node in nodes:
+        number = node.get("__id__")
+        if number is not None and first.setdefault(number, node) != node:
+            raise Refused(f"{full_name(node)} with the number of something else")
 
 
 def full_name(node: Node) -> str:
@@ -173,7 +193,8 @@ def _estimators() -> frozenset[str]:
     """Public estimators of the scikit-learn that is installed."""
     from sklearn.utils import all_estimators
 
-    return frozenset(f"{kind.__module__}.{kind.__name__}" for _, kind in all_estimators())
+    kinds = [kind for name, kind in all_estimators() if name not in _UNSAFE]
+    return frozenset(f"{kind.__module__}.{kind.__name__}" for kind in kinds)
 
 
 def _children(node: Node) -> Iterator[Node]:

@@ -14,9 +14,11 @@ import numpy as np
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
-import whyodd
 from whyodd.io.atomic import replacing
-from whyodd.io.saved_types import SEARCH_TREES, Refused, full_name, named_types
+from whyodd.io.saved_estimators import check_estimators
+from whyodd.io.saved_parts import TooLarge, check_parts, check_sizes, plain, write_part
+from whyodd.io.saved_types import SEARCH_TREES, Refused, full_name, known_nodes, named_types
+from whyodd.version import __version__
 
 FORMAT = 1
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
@@ -35,7 +37,8 @@ def save(model: Any, path: str | Path) -> None:
     """Save a model, a pipeline that ends in one, a network or an explanation; :func:`load` reads it.
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
-    appears complete or not at all.
+    appears complete or not at all: a process that is killed while it saves leaves what was there, and may
+    leave a hidden file ``.<process>.<name>`` beside it, which nothing reads and you may delete.
 
     Parameters
     ----------
@@ -65,21 +68,20 @@ def save(model: Any, path: str | Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, expected the name of a file to write.")
     stored = _stored(model)
-    schema = _with_trees_as_rows(json.loads(stored.read(_SCHEMA)))
+    schema, names = _numbered(_with_trees_as_rows(json.loads(stored.read(_SCHEMA))))
     _check_saved(schema)
-    written = json.dumps(schema)
     with replacing(path) as draft, ZipFile(draft, "w") as file:
-        file.writestr(_ABOUT, json.dumps({"format": FORMAT, **_versions()}))
-        for name in stored.namelist():
-            if f'"{name}"' in written:  # not the insides of search trees
-                file.writestr(name, stored.read(name))
-        file.writestr(_SCHEMA, written)
+        write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
+        for name, written in names.items():  # not the insides of search trees
+            write_part(file, written, plain(stored.read(name)))
+        write_part(file, _SCHEMA, json.dumps(schema).encode())
 
 
 def load(path: str | Path) -> Any:
     """Load what :func:`save` has written; no code of the file is executed.
 
-    Names in the file are compared with a list of known types before anything is looked up. A warning tells
+    Names in the file are compared with a list of known types before anything is looked up, and sizes with
+    that of the file before anything is read into memory, as nothing in it is compressed. A warning tells
     if it was written with another version of scikit-learn, whose numbers may differ.
 
     Raises
@@ -101,9 +103,11 @@ def load(path: str | Path) -> Any:
             # One warning has told it; scikit-learn would for each of its objects.
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             try:
-                return skops.load(file, trusted=sorted(names))
+                loaded = skops.load(file, trusted=sorted(names))
+                check_estimators(loaded)
             except _DAMAGE as error:
                 raise _damaged(path, error) from error
+    return loaded
 
 
 def _skops(verb: str) -> Any:
@@ -115,7 +119,7 @@ def _skops(verb: str) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    return {"whyodd": whyodd.__version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+    return {"whyodd": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
 
 
 # ---- saving -----------------------------------------------------------------------------------------------
@@ -145,10 +149,46 @@ def _with_trees_as_rows(node: Any) -> Any:
     return node
 
 
+def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Schema with numbers instead of addresses in memory, and what its parts are called then.
+
+    A plain value needs no number; everything else that a model holds twice comes back as one thing.
+    """
+    done: dict[int, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+
+    def number(node: Any) -> Any:
+        if isinstance(node, list):
+            return [number(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        address = node.get("__id__")
+        if not isinstance(address, int):  # no node, but the entries of a dictionary
+            return {key: number(part) for key, part in node.items()}
+        if node["__loader__"] == "JsonNode":
+            return {key: part for key, part in node.items() if key != "__id__"}
+        if address not in done:
+            done[address] = {}  # takes its number before what is inside
+            place = len(done)
+            fields = {key: number(part) for key, part in node.items()} | {"__id__": place}
+            if isinstance(node.get("file"), str):
+                fields["file"] = names[node["file"]] = f"{place}{Path(node['file']).suffix}"
+            done[address] = fields
+        return done[address]
+
+    return number(schema), names
+
+
 def _check_saved(schema: dict[str, Any]) -> None:
     try:
-        named_types(schema)
+        known_nodes(schema)
     except Refused as refused:
+        if str(refused).startswith("pyod."):
+            raise ValueError(
+                f"save() cannot store {refused}, which is neither of whyodd nor of scikit-learn. Store the "
+                "network that explains it instead: whyodd.save(whyodd.neuralize(model), path), or a pipeline "
+                "with whyodd.neuralize(pipeline[-1]) as its last step."
+            ) from None
         raise ValueError(
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
             "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
@@ -170,9 +210,13 @@ def _about(file: Any, path: Path) -> dict[str, Any]:
     try:
         if is_zipfile(file):
             with ZipFile(file) as parts:
+                parts.getinfo(_ABOUT)  # any other archive is nothing of ours, and nothing bad
+                check_sizes(parts, path.stat().st_size)
                 about = json.loads(parts.read(_ABOUT))
             if isinstance(about.get("format"), int):
                 return dict(about)
+    except TooLarge:
+        raise _too_large(path) from None
     except _DAMAGE:
         pass
     raise ValueError(f"{path} is not a file that whyodd.save() has written, or it was cut short.")
@@ -180,7 +224,10 @@ def _about(file: Any, path: Path) -> dict[str, Any]:
 
 def _check_about(about: dict[str, Any], path: Path) -> None:
     if about["format"] > FORMAT:
-        raise ValueError(f"{path} was written by a newer whyodd (format {about['format']}): update whyodd.")
+        raise ValueError(
+            f"{path} was written by whyodd {about.get('whyodd')!s:.20} in format {about['format']}, but this "
+            f"is whyodd {__version__}, which reads up to format {FORMAT}: update whyodd."
+        )
     written = about.get("scikit-learn")
     if written != sklearn.__version__:
         warnings.warn(
@@ -191,16 +238,27 @@ def _check_about(about: dict[str, Any], path: Path) -> None:
 
 
 def _loadable(file: Any, path: Path) -> set[str]:
-    """Names of types in the file, all of them known."""
+    """Names of types in the file, all of them known, after a look at its arrays."""
     try:
         with ZipFile(file) as parts:
-            return named_types(json.loads(parts.read(_SCHEMA)))
+            nodes = known_nodes(json.loads(parts.read(_SCHEMA)))
+            check_parts(nodes, parts, path.stat().st_size)
+            return named_types(nodes)
     except Refused as refused:
         raise ValueError(
             f"{path} names {refused}, which whyodd does not load: do not trust this file."
         ) from None
+    except TooLarge:
+        raise _too_large(path) from None
     except _DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _too_large(path: Path) -> ValueError:
+    return ValueError(
+        f"{path} would take more memory than its size allows, as no file of whyodd.save() does: "
+        "do not trust this file."
+    )
 
 
 def _damaged(path: Path, error: BaseException) -> ValueError:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from html import escape
 from importlib.util import find_spec
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whyodd.patches.colours import common_limit, displayed, overlay
+from whyodd.patches.pictures import NO_PICTURES, data_uri, sized
 from whyodd.words import number
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ _COLOUR = "#d9622b"  # a mid-tone that stands out on white and on black alike
 _PLAIN = "background:none;border:none;color:inherit;font-size:inherit;"
 _CELL = f"{_PLAIN}padding:6px 14px 6px 0;text-align:left;vertical-align:top;"
 _TEXT = f"{_CELL}overflow-wrap:anywhere;min-width:12em;max-width:26em;white-space:normal;"
-_NO_PICTURES = "Pictures need pillow. Run: pip install 'whyodd[plots]'"
 
 
 def html_view(e: PatchExplanation) -> str:
@@ -86,7 +84,7 @@ def _notes(e: PatchExplanation) -> list[str]:
     if e.is_series:
         return ["The strips show the relevance of each time step, from the first to the last."]
     if not _has_pillow():
-        return [_NO_PICTURES]
+        return [NO_PICTURES]
     return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
 
 
@@ -96,28 +94,9 @@ def _has_pillow() -> bool:
 
 def _picture(pixels: NDArray[np.uint8], what: str) -> str:
     """Picture inside the page: no file beside it."""
-    from PIL import Image
-
-    image = _sized(Image.fromarray(pixels))
-    file = BytesIO()
-    image.save(file, format="PNG")
-    data = b64encode(file.getvalue()).decode("ascii")
+    image = sized(pixels, _LONGEST_SIDE)
     size = f"width='{image.width}' height='{image.height}'"
-    return (
-        f"<img alt='{what}' title='{what}' {size} style='max-width:none' src='data:image/png;base64,{data}'>"
-    )
-
-
-def _sized(image: Any) -> Any:
-    """Large pictures smaller without aliasing; small ones enlarged by a whole number, so that pixels show."""
-    from PIL import Image
-
-    longest = max(image.size)
-    if longest > _LONGEST_SIDE:
-        sides = [max(round(side * _LONGEST_SIDE / longest), 1) for side in image.size]
-        return image.resize(sides, Image.Resampling.BOX)
-    times = _LONGEST_SIDE // longest
-    return image.resize([times * side for side in image.size], Image.Resampling.NEAREST)
+    return f"<img alt='{what}' title='{what}' {size} style='max-width:none' src='{data_uri(image)}'>"
 
 
 def _strip(relevance: NDArray[np.float64]) -> str:

@@ -7,9 +7,11 @@ from whyodd.plots.beeswarm import beeswarm
 from whyodd.plots.expected import expected
 from whyodd.plots.flipping import flipping
 from whyodd.plots.heatmap import heatmap, heatmaps
+from whyodd.plots.reasons_map import reasons_map
 from whyodd.plots.scores import scores
 from whyodd.plots.series import series
 from whyodd.plots.strangest import strangest
+from whyodd.plots.text import text
 from whyodd.plots.waterfall import waterfall
 
 if TYPE_CHECKING:
@@ -23,9 +25,11 @@ __all__ = [
     "flipping",
     "heatmap",
     "heatmaps",
+    "reasons_map",
     "scores",
     "series",
     "strangest",
+    "text",
     "waterfall",
 ]
 
@@ -36,8 +40,10 @@ PLOTS: dict[str, "Callable[..., Any]"] = {
     "flipping": flipping,
     "heatmap": heatmap,
     "heatmaps": heatmaps,
+    "reasons_map": reasons_map,
     "scores": scores,
     "series": series,
     "strangest": strangest,
+    "text": text,
     "waterfall": waterfall,
 }

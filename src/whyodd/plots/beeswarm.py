@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanation import at_least_one
-from whyodd.plots.reasons import BLACK, BY_DIRECTION, MEANING, axes_for, check_table, head, name_of, name_rows
+from whyodd.plots.figures import lay_out
+from whyodd.plots.reasons import (
+    BLACK,
+    BY_DIRECTION,
+    MEANING,
+    axes_for,
+    check_table,
+    evenly_by_oddness,
+    head,
+    name_of,
+    name_rows,
+)
 from whyodd.words import number
 
 if TYPE_CHECKING:
@@ -94,8 +105,7 @@ def _spread_sample(e: Explanation) -> Explanation:
     """All rows, or as many as are drawn, evenly by their rank in outlierness."""
     if len(e) <= _MOST_ROWS:
         return e
-    ranks = np.linspace(0, len(e) - 1, _MOST_ROWS).round().astype(np.intp)
-    return e[np.argsort(-e.outlierness, kind="stable")[ranks]]
+    return e[evenly_by_oddness(e, _MOST_ROWS)]
 
 
 def _limit(ax: Any, x: Floats) -> float | None:
@@ -128,7 +138,7 @@ def _along(ax: Any, x: Floats) -> Floats:
 
 def _in_axes(ax: Any, points: float) -> tuple[float, float]:
     """Width of a dot in pixels and height in rows, once names have taken their room."""
-    ax.figure.draw_without_rendering()
+    lay_out(ax)
     dot = points * ax.figure.dpi / 72
     bottom, top = ax.get_ylim()
     return dot, dot * abs(top - bottom) / ax.get_window_extent().height

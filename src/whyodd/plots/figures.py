@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from whyodd.patches.explanation import PatchExplanation
 
 _LONGEST = 40
+UNKNOWN = "▯"  # matplotlib's own font has it
 
 
 def pyplot() -> Any:
@@ -49,6 +52,36 @@ def add_panel(
     """
     across, down = size
     return figure.add_axes((left / across, 1.0 - (top + height) / down, width / across, height / down))
+
+
+def lay_out(ax: Any) -> None:
+    """Work out where everything on the figure will be, as drawing does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
+        ax.figure.canvas.figure.draw_without_rendering()
+
+
+def drawable(text: str) -> str:
+    """Text on one line, with rectangles for letters that the fonts of matplotlib's settings do not have.
+
+    matplotlib would draw boxes too, and warn at every drawing.
+
+    Examples
+    --------
+    >>> from whyodd.plots.figures import drawable
+    >>> drawable("naïve 字")
+    'naïve ▯'
+    """
+    fonts = _matplotlib("font_manager")
+    families = [fonts.FontProperties(family=[name]) for name in fonts.FontProperties().get_family()]
+    known: set[int] = set().union(*(_letters(str(fonts.findfont(family))) for family in families))
+    plain = (letter if letter.isprintable() else " " for letter in text)
+    return "".join(letter if ord(letter) in known else UNKNOWN for letter in plain)
+
+
+@cache
+def _letters(path: str) -> frozenset[int]:
+    return frozenset(_matplotlib("font_manager").get_font(path).get_charmap())
 
 
 def title_of(name: str, longest: int = _LONGEST) -> str:

@@ -14,8 +14,9 @@ from whyodd.plots.figures import check_kind, pyplot, title_of
 from whyodd.words import UNEXPLAINED, Reason, is_missing, number, value_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Sized
 
+    from numpy.typing import NDArray
 
 # Okabe and Ito's colours, which all people can tell apart.
 BLUE, VERMILLION, GREEN, GREY, LIGHT_GREY, BLACK = (
@@ -111,7 +112,7 @@ class Parts:
         return [(BY_DIRECTION[sign], MEANING[sign]) for sign in (1, -1, 0) if sign in found]
 
 
-def check_rows(e: Explanation) -> None:
+def check_rows(e: Sized) -> None:
     """Refuse an explanation that has nothing to show."""
     if len(e) == 0:
         raise ValueError("The explanation has no rows: there is nothing to draw. Explain at least one row.")
@@ -121,6 +122,12 @@ def check_table(e: Explanation) -> None:
     """Refuse what is no explanation of the rows of a table, or has none."""
     check_kind(e, Explanation, "Draw images with heatmap, series with series.")
     check_rows(e)
+
+
+def evenly_by_oddness(e: Explanation, most: int) -> NDArray[np.intp]:
+    """Positions of all rows, or of ``most``, evenly from the oddest to the least odd."""
+    ranks = np.linspace(0, len(e) - 1, min(most, len(e))).round().astype(np.intp)
+    return np.asarray(np.argsort(-e.outlierness, kind="stable")[ranks])
 
 
 def label(reason: Reason) -> str:
@@ -200,14 +207,16 @@ def draw_bars(ax: Any, starts: Sequence[float], widths: Sequence[float], colours
     ax.axvline(0.0, color=BLACK, linewidth=0.8, zorder=3)
 
 
-def write_at_ends(ax: Any, ends: Sequence[tuple[float, bool]], texts: Sequence[str]) -> None:
+def write_at_ends(ax: Any, ends: Sequence[tuple[float, bool]], texts: Sequence[str]) -> list[Any]:
     """Text beyond the end of each bar: right of it, or left where it goes back."""
-    for place, ((end, is_back), text) in enumerate(zip(ends, texts, strict=True)):
+    return [
         ax.annotate(
             text, (end, place), xytext=(-4 if is_back else 4, 0), textcoords="offset points",
             ha="right" if is_back else "left", va="center", fontsize=SMALL, zorder=4,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
+        )
+        for place, ((end, is_back), text) in enumerate(zip(ends, texts, strict=True))
+    ]  # fmt: skip
 
 
 def make_room(ax: Any, points: Sequence[float], *, left: bool) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _FEWEST, _MOST = 10, 60  # bins
 _SKEWED = 50.0  # times the largest bin over the smallest that is not empty
+_FAR = 30.0  # times the median: beyond it all others would be in one bin
+# Scores whose range is this small beside them differ by rounding only: no bins fit between them.
+_ROUNDING = 1e-9
 _RUG = 20  # rows
 _SIZE = (7.5, 3.8)  # inches
 
@@ -40,7 +43,8 @@ def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> An
 
     Notes
     -----
-    Counts have a logarithmic axis where the fullest bin has more than 50 times the rows of the emptiest one.
+    Counts have a logarithmic axis where the fullest bin has more than 50 times the rows of the emptiest one,
+    and so has the outlierness where the highest is more than 30 times the median.
     """
     check_rows(e)
     if threshold is not None and not np.isfinite(threshold):
@@ -62,6 +66,8 @@ def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> An
 def _draw_counts(ax: Any, values: Wide, threshold: float | None) -> bool:
     """Bars of the rows up to the threshold and above it; whether counts are on a logarithmic axis."""
     edges = bin_edges(values, threshold)
+    if is_far_reaching(values):
+        ax.set_xscale("log")
     limit = np.inf if threshold is None else threshold
     below, above = (np.histogram(values[part], edges)[0] for part in (values <= limit, values > limit))
     total = below + above
@@ -75,8 +81,15 @@ def _draw_counts(ax: Any, values: Wide, threshold: float | None) -> bool:
     return is_log
 
 
+def is_far_reaching(values: Wide) -> bool:
+    """Whether a few scores are so far out that the others can only be told apart as logarithms."""
+    return bool(values.min() > 0.0 and values.max() / _FAR > np.median(values))
+
+
 def bin_edges(values: Wide, threshold: float | None) -> Wide:
-    """Edges of equal bins over all values, one of them at the threshold if it is among the values.
+    """Edges of equal bins over all values, or over their logarithms if some are far out.
+
+    One edge is at the threshold if it is among the values.
 
     Examples
     --------
@@ -85,7 +98,22 @@ def bin_edges(values: Wide, threshold: float | None) -> Wide:
     >>> bin_edges(np.array([0.0, 10.0]), threshold=2.5)[:4]
     array([-0.5,  0.5,  1.5,  2.5])
     """
-    count = int(np.clip(np.sqrt(values.size), _FEWEST, _MOST))
+    if not is_far_reaching(values):
+        return _equal_bins(values, threshold)
+    known = None if threshold is None or threshold <= 0.0 else float(np.log(threshold))
+    edges = np.exp(_equal_bins(np.log(values), known))
+    # Rounding must leave no value outside, and the threshold where it is.
+    edges[0], edges[-1] = min(edges[0], values.min()), max(edges[-1], values.max())
+    if known is not None and edges[0] < threshold < edges[-1]:
+        edges[np.argmin(np.abs(np.log(edges) - known))] = threshold
+    return edges
+
+
+def _equal_bins(values: Wide, threshold: float | None) -> Wide:
+    middle, count = float(np.median(values)), int(np.clip(np.sqrt(values.size), _FEWEST, _MOST))
+    if not np.ptp(values) > _ROUNDING * abs(middle):
+        around = 0.5 * abs(middle) or 0.5
+        return np.linspace(middle - around, middle + around, _FEWEST + 1)
     edges = np.histogram_bin_edges(values, count)
     if threshold is None or not edges[0] < threshold < edges[-1]:
         return np.asarray(edges)

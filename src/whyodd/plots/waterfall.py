@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.plots.figures import lay_out
 from whyodd.plots.reasons import (
     BLACK,
     Parts,
@@ -21,6 +22,8 @@ from whyodd.words import number
 
 if TYPE_CHECKING:
     from whyodd.explanation import Explanation
+
+_CLEAR = 2.0  # pixels
 
 
 def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
@@ -56,11 +59,13 @@ def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
     draw_bars(ax, starts.tolist(), widths, colours)
     _connect(ax, stops.tolist())
     ax.axvline(parts.outlierness, color=BLACK, linewidth=1.2, linestyle="--", zorder=1)
-    write_at_ends(ax, [(stop, width < 0) for stop, width in zip(stops, widths, strict=True)], _signed(widths))
+    ends = [(stop, width < 0) for stop, width in zip(stops, widths, strict=True)]
+    numbers = write_at_ends(ax, ends, _signed(widths))
     make_room(ax, [*starts, *stops, parts.outlierness], left=min(widths) < 0)
     name_rows(ax, labels)
     ax.set_xlabel("outlierness, from bar to bar; the dashed line is that of the row")
     head(ax, parts.title, parts.legend())
+    _clear_line(ax, numbers, parts.outlierness)
     return ax
 
 
@@ -68,6 +73,16 @@ def _connect(ax: Any, stops: list[float]) -> None:
     """Thin lines from where a bar stops to where the next one starts."""
     for place, stop in enumerate(stops[:-1]):
         ax.plot([stop, stop], [place - 0.31, place + 1.31], color=BLACK, linewidth=0.6)
+
+
+def _clear_line(ax: Any, numbers: list[Any], x: float) -> None:
+    """Move numbers that would lie across the vertical line at ``x`` beyond it."""
+    lay_out(ax)
+    line = ax.transData.transform((x, 0.0))[0]
+    for text in numbers:
+        box = text.get_window_extent()
+        if box.x0 - _CLEAR < line < box.x1 + _CLEAR:
+            text.xy = (x, text.xy[1])
 
 
 def _signed(widths: tuple[float, ...]) -> list[str]:

@@ -77,6 +77,8 @@ class TextExplanation:
     rows : ndarray of shape (n,)
         Position of each message among those that were given.
     vocabulary : Vocabulary
+    threshold : float or None
+        Outlierness above which the model calls a message an outlier.
     """
 
     messages: tuple[str, ...]
@@ -84,6 +86,7 @@ class TextExplanation:
     parts: TextParts
     rows: NDArray[np.intp]
     vocabulary: Vocabulary
+    threshold: float | None = None
 
     @property
     def outlierness(self) -> NDArray[np.float64]:
@@ -182,6 +185,7 @@ class TextExplanation:
             parts=self.parts[picked],
             rows=self.rows[picked],
             vocabulary=self.vocabulary,
+            threshold=self.threshold,
         )
 
     def __repr__(self) -> str:

@@ -183,6 +183,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             parts=parts,
             rows=np.arange(len(messages)),
             vocabulary=self.vocabulary_,
+            threshold=-self.offset_,
         )
 
     def _rows(self, texts: Any) -> tuple[list[list[Token]], sparse.csr_array]:

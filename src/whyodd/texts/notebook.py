@@ -64,14 +64,23 @@ def _card(e: TextExplanation, i: int, limit: float) -> str:
 
 def shaded(e: TextExplanation, i: int, limit: float) -> str:
     """Message ``i`` as HTML text, each word with a background as dark as its relevance over ``limit``."""
-    message, parts, done = e.messages[i][:_LONGEST], [], 0
+    parts = pieces(e, i, _LONGEST)
+    return "".join(escape(text) if word is None else _shade(word, limit) for text, word in parts)
+
+
+def pieces(e: TextExplanation, i: int, longest: int) -> list[tuple[str, Word | None]]:
+    """Words of message ``i`` and what is between them, in their order; "…" ends one that is longer.
+
+    Together they are the message, or its first ``longest`` characters.
+    """
+    message, found, done = e.messages[i][:longest], [], 0
     for word in e.tokens(i):
         if word.end > len(message):
             break
-        parts += [escape(message[done : word.start]), _shade(word, limit)]
+        found += [(message[done : word.start], None), (word.text, word)]
         done = word.end
-    more = "…" if len(e.messages[i]) > _LONGEST else ""
-    return "".join(parts) + escape(message[done:]) + more
+    end = message[done:] + ("…" if len(e.messages[i]) > longest else "")
+    return [(text, word) for text, word in [*found, (end, None)] if text]
 
 
 def _shade(word: Word, limit: float) -> str:

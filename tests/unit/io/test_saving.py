@@ -14,10 +14,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from pyod.models.knn import KNN
+from pyod.models.lof import LOF
+from pyod.models.ocsvm import OCSVM
 from scipy import sparse, special
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.covariance import EllipticEnvelope
+from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -28,6 +32,7 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from whyodd.kernels import Exponential, Student
+from whyodd.linear_maps import LinearMap
 from whyodd.metrics import ComponentMetric, LinearMetric
 from whyodd.models import MODELS
 from whyodd.poolings import LocalReach, MeanVector, Nearest
@@ -283,6 +288,17 @@ def test_explanations(method, file):
     same(explanation[2:4].relevance, loaded[2:4].relevance)
 
 
+def test_explanations_through_mixed_columns(file):
+    pipeline = make_pipeline(StandardScaler(), PCA(2), whyodd.KernelDensity(contamination=0.1)).fit(X)
+    explanation = whyodd.explain(pipeline, NEW)
+    loaded = again(explanation, file)
+    same_explanation(explanation, loaded)
+    assert loaded.threshold == explanation.threshold is not None
+    same(explanation.variables.origin, loaded.variables.origin)
+    same(explanation.variables.through.matrix.toarray(), loaded.variables.through.matrix.toarray())
+    assert explanation.variables.through.n_inputs == 3
+
+
 def test_objects_that_are_lists_stay_cells(file):
     explanation = whyodd.explain(whyodd.Gaussian().fit(X), NEW[:1])
     cells = np.empty((1, 3), dtype=object)
@@ -299,6 +315,51 @@ def test_saving_twice_replaces_the_file_and_loads_the_same(file, tmp_path):
     same(first.outlierness(NEW), second.outlierness(NEW))
     same(model.outlierness(NEW), second.outlierness(NEW))
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_equal_models_make_equal_files(tmp_path):
+    for name in ("first", "second"):
+        network = whyodd.DistanceNetwork(sparse.csr_array(X), weights=WEIGHTS)
+        whyodd.save([network, network, b"bytes", np.float64(0.5)], tmp_path / name)
+    whyodd.save(whyodd.load(tmp_path / "first"), tmp_path / "third")
+    first, *others = ((tmp_path / name).read_bytes() for name in ("first", "second", "third"))
+    assert others == [first, first]
+    loaded = whyodd.load(tmp_path / "first")
+    assert loaded[0] is loaded[1]  # what was one thing stays one
+
+
+def test_linear_maps(file):
+    made = LinearMap(RANDOM.normal(size=(2, 5)))
+    assert made.squares.shape == (5,)  # fills what is computed anew on the other side
+    loaded = again(made, file)
+    same(made.matrix.toarray(), loaded.matrix.toarray())
+    same(made.shortest, loaded.shortest)
+
+
+# ---- models of others -------------------------------------------------------------------------------------
+
+PYOD = {"KNN": KNN, "LOF": LOF, "OCSVM": OCSVM}
+
+
+@pytest.mark.filterwarnings("ignore")  # those of PyOD are not ours
+@pytest.mark.parametrize("name", PYOD)
+def test_of_models_of_pyod_the_network_is_saved(name, file):
+    model = PYOD[name]().fit(X)
+    told = rf"cannot store pyod\.models\.\w+\.{name}, .*: whyodd\.save\(whyodd\.neuralize\(model\), path\), "
+    with pytest.raises(ValueError, match=told):
+        whyodd.save(model, file)
+    assert not file.exists()
+    loaded = again(whyodd.neuralize(model), file)
+    same_explanation(whyodd.explain(model, NEW), whyodd.explain(loaded, NEW))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pipelines_that_end_in_pyod(file):
+    pipeline = make_pipeline(StandardScaler(), KNN()).fit(X)
+    with pytest.raises(ValueError, match=r"a pipeline with whyodd\.neuralize\(pipeline\[-1\]\) as its last"):
+        whyodd.save(pipeline, file)
+    loaded = again(make_pipeline(*pipeline[:-1], whyodd.neuralize(pipeline[-1])), file)
+    same_explanation(whyodd.explain(pipeline, NEW), whyodd.explain(loaded, NEW))
 
 
 # ---- never any code ---------------------------------------------------------------------------------------
@@ -500,9 +561,10 @@ def test_files_that_are_none(tmp_path):
         (tmp_path / "other").write_bytes(content)
         with pytest.raises(ValueError, match=r"other is not a file that whyodd\.save\(\) has written"):
             whyodd.load(tmp_path / "other")
-    np.savez(tmp_path / "arrays.npz", X)
-    with pytest.raises(ValueError, match="is not a file that"):
-        whyodd.load(tmp_path / "arrays.npz")
+    for write in (np.savez, np.savez_compressed):
+        write(tmp_path / "arrays.npz", X)
+        with pytest.raises(ValueError, match="is not a file that"):
+            whyodd.load(tmp_path / "arrays.npz")
 
 
 def test_files_cut_short_or_with_wrong_bytes(saved):
@@ -534,8 +596,9 @@ def test_schemas_that_make_no_sense(saved):
 
 
 def test_newer_formats_and_other_versions(saved):
-    rewritten(saved, about={"format": 2})
-    with pytest.raises(ValueError, match=r"written by a newer whyodd \(format 2\): update whyodd\.$"):
+    rewritten(saved, about={"format": 2, "whyodd": "7.8.9"})
+    told = rf"by whyodd 7\.8\.9 in format 2, but this is whyodd {whyodd.__version__}, .*: update whyodd\.$"
+    with pytest.raises(ValueError, match=told):
         whyodd.load(saved)
     rewritten(saved, about={"format": 1, "scikit-learn": "0.1"})
     with pytest.warns(UserWarning, match=r"scikit-learn 0\.1, this is .*numbers may differ") as told:

@@ -163,6 +163,19 @@ class TestWaterfall:
         labels = row_labels(waterfall(cancer, 3, 2))
         assert labels == ["no single variable", *map(label, reasons), "28 other variables"]
 
+    @pytest.mark.parametrize("name", ["cancer", "signed", "long"])
+    def test_no_number_lies_across_the_dashed_line(self, name, request):
+        e = request.getfixturevalue(name)
+        i = int(e.outlierness.argmax())
+        ax = waterfall(e, i, 30)
+        boxes = text_boxes(ax)[: len(ax.texts)]
+        line = ax.transData.transform((e.outlierness[i], 0))[0]
+        assert not any(box.x0 - 1 < line < box.x1 + 1 for box in boxes)
+        if name == "cancer":  # many bars end near the line: their numbers are beyond it, in their rows
+            moved = [text for text in ax.texts if text.xy[0] == e.outlierness[i]]
+            assert len(moved) > 5
+            assert hides(boxes) == []
+
     def test_refuses_what_does_not_add_up(self, cancer):
         other = whyodd.explain(cancer.network, cancer.inputs, method="sensitivity")
         with pytest.raises(ValueError, match=r"which method='sensitivity' does not give\. Draw bars instead"):

@@ -171,13 +171,15 @@ def test_nothing_to_learn_is_told():
         whyodd.TextModel().outlierness(["a"])
 
 
-def test_as_an_estimator(model):
+def test_as_an_estimator(model, e):
     fresh = clone(model)
     assert fresh.get_params()["sigma"] == 2.0
     assert not hasattr(fresh, "model_")
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.outlierness(ODD), model.outlierness(ODD))
     np.testing.assert_array_equal(model.predict(ODD), np.where(model.decision_function(ODD) < 0, -1, 1))
+    np.testing.assert_array_equal(model.predict(ODD) == -1, e.outlierness > e.threshold)
+    assert e[1:].threshold == e.threshold
     np.testing.assert_array_equal(model.score_samples(ODD), -model.outlierness(ODD))
     assert sparse.issparse(model.network_.centers)
 

@@ -1,0 +1,95 @@
+"""Parts of a saved file: arrays as large as they say, and nothing that unpacks to more than it takes."""
+
+from __future__ import annotations
+
+import math
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whyodd.io.saved_types import Node
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class TooLarge(Exception):  # noqa: N818 - never leaves this package: load() makes a sentence of it
+    """Parts that would take more memory than the file that holds them."""
+
+
+def write_part(file: ZipFile, name: str, data: bytes) -> None:
+    """Add a part as it is: not compressed, and without the time, so that equal models make equal files."""
+    file.writestr(ZipInfo(name), data)
+
+
+def plain(data: bytes) -> bytes:
+    """Archive of arrays with none of them compressed, any other data as they are."""
+    if not data.startswith(b"PK"):
+        return data
+    out = BytesIO()
+    with ZipFile(BytesIO(data)) as packed, ZipFile(out, "w") as unpacked:
+        for name in packed.namelist():
+            write_part(unpacked, name, packed.read(name))
+    return out.getvalue()
+
+
+def check_sizes(parts: ZipFile, size: int) -> None:
+    """Raise ``TooLarge`` if an archive of ``size`` bytes would unpack to more than that.
+
+    save() compresses nothing, so a model of any size passes, and loading one takes memory in proportion to
+    its file.
+    """
+    entries = parts.infolist()
+    if any(entry.compress_type != ZIP_STORED for entry in entries):
+        raise TooLarge
+    if sum(entry.file_size for entry in entries) > size:  # the same bytes under several names
+        raise TooLarge
+
+
+def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> None:
+    """Raise ``ValueError`` or ``TooLarge`` if a part is not what its node says; ``size`` is the file's."""
+    owners: dict[str, int] = {}
+    for node in nodes:
+        if "file" not in node or node.get("type") == "json":
+            continue
+        # A part is read again for each node that names it, unless they have the same number.
+        number = node.get("__id__")
+        if not number or owners.setdefault(node["file"], number) != number:
+            raise TooLarge
+        with parts.open(node["file"]) as stream:
+            if node["__loader__"] == "NdArrayNode":
+                _check_array(stream, parts.getinfo(node["file"]).file_size, size)
+            elif node["__loader__"] == "SparseMatrixNode":
+                _check_sparse(stream, parts.getinfo(node["file"]).file_size)
+
+
+def _check_array(stream: IO[bytes], size: int, largest: int) -> None:
+    """Only the header is read; NumPy makes room for all that it promises before it looks at the rest."""
+    read_header: Any = _HEADERS[np.lib.format.read_magic(stream)]
+    shape, _, dtype = read_header(stream)
+    count = math.prod(shape)
+    if count * dtype.itemsize != size - stream.tell():
+        raise ValueError(f"an array of shape {shape} and type {dtype} does not have {size} bytes")
+    if (count > 0 and dtype.itemsize == 0) or max(shape, default=0) > largest:
+        raise TooLarge  # elements without bytes, or rows without elements
+
+
+def _check_sparse(stream: IO[bytes], size: int) -> None:
+    with ZipFile(stream) as arrays:
+        check_sizes(arrays, size)
+        for entry in arrays.infolist():
+            with arrays.open(entry) as part:
+                _check_array(part, entry.file_size, size)
+    stream.seek(0)
+    matrix = sparse.load_npz(stream)
+    if matrix.format != "csr":
+        raise ValueError(f"a sparse matrix in the layout {matrix.format}, expected csr")
+    matrix.check_format()  # compiled code trusts the indices

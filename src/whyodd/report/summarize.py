@@ -1,0 +1,185 @@
+"""All that a report tells of a table, as a plain dictionary: for the page, the command line and machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.report.cards import Cards
+from whyodd.report.histogram import histogram
+from whyodd.report.trust import trust
+from whyodd.report.usual import usual_values
+from whyodd.shared_reasons import group_by_reason, leading_labels
+from whyodd.version import __version__
+from whyodd.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whyodd.automatic import AutoReport
+    from whyodd.explanation import Explanation
+    from whyodd.shared_reasons import ReasonGroup
+
+# Odd rows that are listed without details.
+_LISTED = 2_000
+# What is listed if nothing is above the threshold.
+_OUTSIDE_CHOICE = 10
+# Of the rows of a model that has no threshold: the oddest so many are called odd.
+_SHARE_WITHOUT_THRESHOLD = 0.05
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Outlierness above which rows are odd, and who says so.
+
+    Attributes
+    ----------
+    value : float
+    source : str
+        A sentence.
+    """
+
+    value: float
+    source: str
+
+    @classmethod
+    def of(cls, e: Explanation, scores: NDArray[np.float64], given: float | None) -> Threshold:
+        """The one that was given, or that of the model, or one that the oddest rows exceed."""
+        if given is not None:
+            return cls(float(given), "The threshold was chosen for this report.")
+        if e.threshold is not None:
+            return cls(e.threshold, "The threshold is the model's own.")
+        value = float(np.quantile(scores, 1.0 - _SHARE_WITHOUT_THRESHOLD, method="lower"))
+        share = f"{_SHARE_WITHOUT_THRESHOLD:.0%}".replace("%", " %")
+        return cls(value, f"The model has no threshold of its own: the {share} oddest rows are called odd.")
+
+
+def summarize(
+    e: Explanation,
+    *,
+    scores: ArrayLike | None = None,
+    threshold: float | None = None,
+    title: str | None = None,
+    ids: Sequence[Any] | None = None,
+    known_ids: Sequence[Any] | None = None,
+    normal: Any = None,
+    top: int = 50,
+    auto_report: AutoReport | None = None,
+    notes: Sequence[str] = (),
+    made_by: str | None = None,
+) -> dict[str, Any]:
+    """Summary of what is odd in a table and why, ready for JSON.
+
+    Parameters
+    ----------
+    e : Explanation
+        Of all rows, or of the oddest.
+    scores : array of shape (N,), optional
+        Outlierness of all rows, if ``e`` explains only some of them: ``e.rows`` are positions in it.
+    threshold : float, optional
+        Outlierness above which a row is odd; by default that of the model.
+    title : str, optional
+        What the table is called.
+    ids : sequence of length N, optional
+        What each row is called, by its position.
+    known_ids : sequence, optional
+        The same for the rows the model was trained on.
+    normal : data frame or array, optional
+        Normal rows, to tell what is usual; by default the explained rows that are not odd.
+    top : int, default 50
+        How many rows are told in detail.
+    auto_report : AutoReport, optional
+        What :func:`whyodd.auto` did, ``pipeline.auto_report_``.
+    notes : sequence of str
+        Further sentences.
+    made_by : str, optional
+        The command that made it.
+
+    Returns
+    -------
+    dict
+        Of numbers, texts, lists and dictionaries, without NaN.
+    """
+    _check(e, top)
+    all_scores = np.asarray(e.outlierness if scores is None else scores, dtype=np.float64)
+    cut = Threshold.of(e, all_scores, threshold)
+    is_odd = e.outlierness > cut.value
+    n_odd = int(np.count_nonzero(all_scores > cut.value))
+    listed = e[_listed_rows(e, is_odd)]
+    groups = group_by_reason(listed)
+    shown = listed[: min(top, len(listed))]  # after the groups, which have computed what is expected
+    usual = usual_values(e, normal, ~is_odd)
+    cards = Cards(shown, cut.value, usual, ids, known_ids)
+    n_listed = len(listed) if n_odd else 0
+    return {
+        "version": __version__,
+        "kind": "table",
+        "title": title or f"{len(all_scores):,} rows",
+        "noun": "row",
+        "method": e.method,
+        "is_additive": e.is_additive,
+        "counts": {"rows": len(all_scores), "odd": n_odd, "explained": len(e), "shown": len(shown)},
+        "threshold": {"value": cut.value, "text": number(cut.value), "source": cut.source},
+        "scores": histogram(all_scores, cut.value),
+        "usual_source": usual.source,
+        "groups": [_group(group) for group in groups],
+        "anomalies": cards.told(_group_of(groups, len(listed))),
+        "rest": cards.listed(listed, leading_labels(listed), _group_of(groups, len(listed)), len(shown)),
+        "n_unlisted": max(n_odd - n_listed, 0),
+        "trust": trust(listed),
+        "columns": None if auto_report is None else _columns(auto_report),
+        "notes": [*notes, *_notes(n_odd, len(listed))],
+        "made_by": made_by,
+    }
+
+
+def _check(e: Explanation, top: int) -> None:
+    if len(e) == 0:
+        raise ValueError("The explanation has no rows: there is nothing to report. Explain at least one row.")
+    if top < 1:
+        raise ValueError(f"top={top!r}: expected the number of rows to tell in detail, at least 1.")
+
+
+def _listed_rows(e: Explanation, is_odd: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Positions of the odd rows, or of a few if there are none, the oddest first."""
+    order = np.argsort(-e.outlierness, kind="stable")
+    odd = order[is_odd[order]]
+    return odd[:_LISTED] if odd.size else order[:_OUTSIDE_CHOICE]
+
+
+def _group(group: ReasonGroup) -> dict[str, Any]:
+    return {
+        "label": group.label,
+        "sentence": group.sentence,
+        "count": len(group),
+        "features": list(group.features),
+        "judgements": list(group.judgements),
+        "ranks": (group.members + 1).tolist(),
+    }
+
+
+def _group_of(groups: Sequence[ReasonGroup], n: int) -> list[int]:
+    """The group of each of n rows."""
+    place = np.empty(n, dtype=np.intp)
+    for position, group in enumerate(groups):
+        place[group.members] = position
+    return [int(position) for position in place]
+
+
+def _columns(report: AutoReport) -> dict[str, Any]:
+    used = [column for column in report.columns if column.kind != "set aside"]
+    return {
+        "used": [{"name": column.name, "kind": column.kind, "note": column.note} for column in used],
+        "set_aside": [{"name": name, "note": note} for name, note in report.set_aside.items()],
+        "model": f"{report.choice.chosen.name}: {report.choice.reason}.",
+    }
+
+
+def _notes(n_odd: int, n_listed: int) -> list[str]:
+    if n_odd:
+        return []
+    return [f"No row is above the threshold. The {n_listed} oddest are shown all the same."]

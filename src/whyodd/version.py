@@ -1,0 +1,3 @@
+"""The version, alone: every layer may tell it."""
+
+__version__ = "0.1.0"

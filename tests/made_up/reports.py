@@ -1,0 +1,225 @@
+"""Reports of tables as plain dictionaries: connections of a network, made up."""
+
+import math
+
+GROUPS = [
+    ("bytes_out and duration too high", ("bytes_out", "duration"), 1),
+    ("failed_logins too high", ("failed_logins", "session_length"), 1),
+    ("service unusual", ("service", "bytes_in"), 0),
+    ("session_length too low", ("session_length", "bytes_in"), -1),
+]
+
+
+def table(shown=12, rest=30, rows=10_000):
+    """Connections of a network, as `whyodd explain` would sum them up."""
+    odd = shown + rest
+    anomalies = [anomaly(rank, odd) for rank in range(1, shown + 1)]
+    others = [plain_row(rank, odd) for rank in range(shown + 1, odd + 1)]
+    groups = [
+        {
+            "label": label,
+            "sentence": f"{len(range(place + 1, odd + 1, 4))} rows: {label}",
+            "count": len(range(place + 1, odd + 1, 4)),
+            "features": list(features),
+            "judgements": ["too high"] * len(features),
+            "ranks": list(range(place + 1, odd + 1, 4)),
+        }
+        for place, (label, features, _) in enumerate(GROUPS)
+    ]
+    return {
+        **frame("table", "row", odd=odd, rows=rows, shown=shown),
+        "title": "Network connections of May",
+        "groups": [group for group in groups if group["count"]],
+        "anomalies": anomalies,
+        "rest": others,
+        "columns": {
+            "used": [
+                {"name": "bytes_out", "kind": "number", "note": "long tail: on a logarithmic scale"},
+                {"name": "bytes_in", "kind": "number", "note": "long tail: on a logarithmic scale"},
+                {"name": "duration", "kind": "number", "note": "as it is"},
+                {"name": "failed_logins", "kind": "number", "note": "as it is"},
+                {"name": "service", "kind": "category", "note": "12 values, one of them rare"},
+            ],
+            "set_aside": [{"name": "connection_id", "note": "a different value in each row"}],
+            "model": "A one-class SVM with a Gaussian kernel was fitted to 10,000 rows.",
+        },
+    }
+
+
+def frame(kind, noun, *, odd, rows, shown):
+    return {
+        "version": "0.1.0",
+        "kind": kind,
+        "title": f"Odd {noun}s",
+        "method": "dtd",
+        "is_additive": True,
+        "noun": noun,
+        "counts": {"rows": rows, "odd": odd, "explained": odd, "shown": shown},
+        "threshold": {
+            "value": 3.21,
+            "text": "3.21",
+            "source": f"Above an outlierness of 3.21 a {noun} is called odd: the model's own threshold.",
+        },
+        "scores": _scores(rows, odd),
+        "usual_source": "Usual ranges are the middle 90 % of the 9,912 rows below the threshold.",
+        "groups": [],
+        "anomalies": [],
+        "rest": [],
+        "n_unlisted": 0,
+        "trust": _trust(),
+        "columns": None,
+        "notes": ["3 rows hold no values at all and were left out.", "The file has 2 empty columns."],
+        "made_by": "whyodd explain connections.csv --report report.html",
+    }
+
+
+def _scores(rows, odd):
+    """Counts that fall off, the threshold at an edge."""
+    edges = [0.2 + place * (3.21 - 0.2) / 20 for place in range(81)]
+    shape = [math.exp(-(((place - 5) / 4.5) ** 2)) if place < 20 else 0.0 for place in range(80)]
+    below = [round(rows * part / sum(shape)) for part in shape]
+    above = [0] * 80
+    for member in range(odd):
+        above[min(20 + int(60 * (member / odd) ** 4), 79)] += 1
+    return {
+        "edges": edges,
+        "is_log": False,
+        "below": below,
+        "above": above,
+        "lowest": 0.21,
+        "median": 0.98,
+        "highest": 12.24,
+    }
+
+
+def _trust():
+    bars = [
+        {"label": "this explanation", "value": 0.31, "value_text": "0.31"},
+        {"label": "nearest neighbour", "value": 0.42, "value_text": "0.42"},
+        {"label": "random order", "value": 0.66, "value_text": "0.66"},
+    ]
+    panels = [
+        ("Adds up", "to 2e-15", "good", "Relevance and the unexplained part sum to the outlierness.", None),
+        ("Has reasons", "71 %", "fair", "Of a typical row's outlierness 29 % belongs to no variable.", None),
+        ("Finds what matters", "0.31", "good", "Set to normal in this order, oddness falls fast.", bars),
+        ("Stable", "0.98", "poor", "Nearly the same rows have quite other reasons.", None),
+        ("Agrees", "not measured", "unknown", "There is one row only.", None),
+    ]
+    keys = ("title", "value_text", "verdict", "sentence", "bars")
+    return {"panels": [dict(zip(keys, panel, strict=True)) for panel in panels], "rows": 200}
+
+
+def _outlierness(rank, odd):
+    return 3.3 + 8.9 * ((odd - rank) / odd) ** 4
+
+
+def plain_row(rank, odd):
+    """One of those without a card."""
+    place = (rank - 1) % len(GROUPS)
+    o = _outlierness(rank, odd)
+    return {
+        "rank": rank,
+        "row": (rank * 7919) % 10_000,
+        "id": f"conn-{(rank * 7919) % 10_000:05d}",
+        "name": f"conn-{(rank * 7919) % 10_000:05d}",
+        "outlierness": o,
+        "outlierness_text": f"{o:.2f}",
+        "main": GROUPS[place][0],
+        "group": place,
+    }
+
+
+def anomaly(rank, odd):
+    """One of those with a card."""
+    row = plain_row(rank, odd)
+    del row["main"]
+    first, second = GROUPS[row["group"]][1]
+    direction = GROUPS[row["group"]][2]
+    return {
+        **row,
+        "times": row["outlierness"] / 3.21,
+        "why": f"{first} is {_word(direction)} (12,400, expected about 35.5): 41 % of the outlierness; "
+        f"{second} is {_word(direction)} (48.1, expected about 2.1): 22 %; 18 % belongs to no variable",
+        "reasons": [
+            category(first, 0.41) if direction == 0 else reason(first, direction, 0.41),
+            reason(second, direction or -1, 0.22),
+            category("flag", 0.08),
+            reason("hour_of_day", -1, 0.05, at=None),
+        ],
+        "others": {"count": 17, "share": 0.06, "share_text": "6 %"},
+        "unexplained": {"share": 0.18, "share_text": "18 %"},
+        "neighbors": [neighbor(f"conn-{place:05d}", first, second, weight) for place, weight in _NEAREST],
+        "change": _change(first, second) if rank % 3 else None,
+        "change_missing": None if rank % 3 else "No change of a few variables brings it below the threshold.",
+        "item": None,
+    }
+
+
+_NEAREST = [(17, "41 %"), (204, "22 %"), (3381, "9 %")]
+
+
+def _word(direction):
+    return {1: "too high", -1: "too low", 0: "unusual"}[direction]
+
+
+def reason(name, direction, share, at=0.93):
+    is_missing = at is None
+    low_at, high_at = (0.05, 0.4) if direction > 0 else (0.5, 0.95)
+    return {
+        "name": name,
+        "value": "-" if is_missing else "12,400" if direction > 0 else "0.4",
+        "expected": "35.5",
+        "direction": 0 if is_missing else direction,
+        "judgement": "missing" if is_missing else _word(direction),
+        "relevance": 10 * share,
+        "share": share,
+        "share_text": f"{100 * share:.0f} %",
+        "usual": {
+            "low": "2.1",
+            "high": "48",
+            "at": None if is_missing else at if direction > 0 else 1 - at,
+            "low_at": low_at,
+            "high_at": high_at,
+            "expected_at": (low_at + high_at) / 2,
+        },
+        "common": None,
+    }
+
+
+def category(name, share):
+    return {
+        "name": name,
+        "value": "'telnet'",
+        "expected": "'http'",
+        "direction": 0,
+        "judgement": "unusual",
+        "relevance": 10 * share,
+        "share": share,
+        "share_text": f"{100 * share:.0f} %",
+        "usual": None,
+        "common": [{"value": "'http'", "share_text": "71 %"}, {"value": "'smtp'", "share_text": "12 %"}],
+    }
+
+
+def neighbor(name, first, second, weight):
+    values = [
+        {"name": first, "value": "36.1", "same": False},
+        {"name": second, "value": "2.2", "same": False},
+        {"name": "flag", "value": "'SF'", "same": True},
+    ]
+    return {"name": name, "assignment_text": weight, "values": values}
+
+
+def _change(first, second):
+    steps = [{"name": first, "from": "12,400", "to": "310"}, {"name": second, "from": "48.1", "to": "12"}]
+    return {
+        "sentence": f"If {first} were 310 and {second} 12, this row would not be odd.",
+        "steps": steps,
+        "outlierness_text": "3.2",
+    }
+
+
+def nothing_odd():
+    """A report of data in which all is as usual."""
+    summary = table(0, 0)
+    return {**summary, "n_unlisted": 0, "trust": {"panels": [], "rows": 0}}
