@@ -80,13 +80,15 @@ _NUMBERS = {
     )
 }
 _KEYS = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}
-# Functions of one number each, and the preparation of images that comes with the package.
+# Functions of one number each, and what the package itself prepares columns and images with.
 _FUNCTIONS = {
     *(f"numpy.{name}" for name in ("absolute", "arcsinh", "arctan", "cbrt", "exp", "exp2", "expm1", "log")),
     *(f"numpy.{name}" for name in ("log10", "log1p", "log2", "negative", "reciprocal", "sinh", "sqrt")),
     *(f"numpy.{name}" for name in ("square", "tanh")),
     *(f"scipy.special._special_ufuncs.{name}" for name in ("expit", "logit")),
     *(f"scipy.special._ufuncs.{name}" for name in ("expit", "logit")),
+    "whyodd.automatic.steps.from_log_scale",
+    "whyodd.automatic.steps.to_log_scale",
     "whyodd.patches.contrast.local_contrast",
 }
 _CONSTRUCTORS = SEARCH_TREES | {

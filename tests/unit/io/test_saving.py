@@ -163,6 +163,7 @@ def mixed_frame(n=80):
             "time": pd.date_range("2024-01-01", periods=n, freq="h"),
             "flag": RANDOM.random(n) > 0.5,
             "always": 3.0,
+            "heavy": np.random.default_rng(5).lognormal(0.0, 3.0, n),
             "day": pd.Timestamp("2024-05-01"),
         }
     )
@@ -178,6 +179,7 @@ def test_automatic_pipelines(kind, file):
         frame["time"] = frame["time"].dt.tz_localize("Europe/Berlin")
     frame = pl.from_pandas(frame) if kind == "polars" else frame
     pipeline = whyodd.auto(frame)
+    assert "number on a log scale" in {column.kind for column in pipeline.auto_report_.columns}
     loaded = again(pipeline, file)
     same(pipeline.score_samples(frame), loaded.score_samples(frame))
     explanation = whyodd.explain(pipeline, frame[:8])
