@@ -20,6 +20,7 @@ _CONTROLS = {
 }
 # What turns the direction of all that follows, until what ends it.
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_SHARE = re.compile("(?<=[0-9]) %")
 _END, _END_ISOLATE = "\u202c", "\u2069"
 
 
@@ -93,5 +94,9 @@ def shown(text: str, longest: int = _MIDDLE) -> Markup:
 
 
 def told(sentence: str, longest: int = 4 * LONGEST) -> str:
-    """A sentence that may quote names: none of them turns the direction of the words that follow it."""
-    return cut(_TURNS.sub("", clean(sentence[: longest + 1])), longest)
+    """A sentence that may quote names: none of them turns the direction of the words that follow it.
+
+    A number and its percent sign stay on one line.
+    """
+    plain = cut(_TURNS.sub("", clean(sentence[: longest + 1])), longest)
+    return _SHARE.sub("\u00a0%", plain)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _POINTS, _STEADY = "Points to what matters", "Holds steady"
 # Areas are compared with one another: more points on the curves would change all of them alike.
 _CHECKPOINTS = 20
+# Neighbours and metrics are flipped pair by pair of a row and a center, in NumPy: so many take a second.
+_PAIRS_TO_FLIP, _FEWEST_FLIPPED = 300_000, 20
 # How far rows are moved, in standard deviations: as much as values that people call equal may differ.
 _MOVE = 0.01
 # After such a move, up to one percent is less than the whole percentages of the page show. Beyond ten
@@ -71,19 +73,29 @@ def trust(e: Explanation, *, max_rows: int = 200, random_state: int = 0) -> dict
     """
     part = e.top(max_rows) if len(e) > max_rows else e
     part = part[np.asarray(part.outlierness) > 0.0]  # nothing is to be explained of the others
-    which = f"the {max_rows} oddest rows" if len(e) > max_rows else "all rows"
     if isinstance(e.network, DistanceNetwork):
         panels = [conservation_panel(part), unexplained_panel(part)]
-        panels += [_flipping_panel(part, random_state, which), _stability_panel(part, random_state)]
+        panels += [_flipping_panel(e, part, random_state), _stability_panel(part, random_state)]
     else:
         panels = [conservation_panel(part), *(_unknown(title, _LINEAR) for title in (_POINTS, _STEADY))]
     return {"panels": panels, "rows": len(part)}
 
 
-def _flipping_panel(e: Explanation, random_state: int, which: str) -> dict[str, Any]:
-    if hindrance := _hindrance(e):
+def _flipping_panel(e: Explanation, part: Explanation, random_state: int) -> dict[str, Any]:
+    if hindrance := _hindrance(part):
         return _unknown(_POINTS, hindrance)
-    return _measured(_POINTS, lambda: _flipped(e, random_state, which))
+    some = part.top(_rows_to_flip(part))
+    which = "all rows" if len(some) == len(e) else f"the {len(some)} oddest rows"
+    return _measured(_POINTS, lambda: _flipped(some, random_state, which))
+
+
+def _rows_to_flip(e: Explanation) -> int:
+    """How many rows can be flipped in about a second."""
+    network = e.network
+    is_mapped = network.metric is not None or (e.variables is not None and e.variables.through is not None)
+    if network.pooling is None and not is_mapped:
+        return len(e)  # compiled
+    return max(_FEWEST_FLIPPED, _PAIRS_TO_FLIP // network.n_centers)
 
 
 def _flipped(e: Explanation, random_state: int, which: str) -> dict[str, Any]:

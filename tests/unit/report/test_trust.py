@@ -67,6 +67,15 @@ def test_only_the_oddest_of_many_rows_are_measured():
     assert "all rows" in trust(oddest)["panels"][2]["sentence"]
 
 
+def test_models_of_which_flipping_is_slow_are_flipped_in_fewer_rows():
+    random = np.random.default_rng(0)
+    e = whyodd.explain(whyodd.KNearestNeighbors(3).fit(random.normal(size=(12_000, 2))), ROWS[:, :2])
+    found = trust(e)
+    assert found["rows"] == 30
+    assert "the 25 oddest rows" in found["panels"][2]["sentence"]
+    assert found["panels"][2]["bars"] == trust(e.top(25))["panels"][2]["bars"]
+
+
 def test_the_same_seed_gives_the_same_panels_ready_for_json():
     assert json.loads(json.dumps(trust(E))) == trust(E)
 
