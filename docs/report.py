@@ -1,7 +1,7 @@
 """Take the README's pictures of a report, docs/report.png and docs/report-why.png, in Chromium.
 
 Run it from anywhere, with whyodd, jinja2, pandas and playwright installed, and Chromium on the path:
-``python docs/report.py``. Breast tumours, as in ``whyodd demo``: what is normal is learned from the benign ones.
+``python docs/report.py``. Breast tumours, as in ``whyodd demo``: the benign ones are what is normal.
 """
 
 from __future__ import annotations

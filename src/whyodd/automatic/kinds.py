@@ -24,6 +24,8 @@ _ENOUGH_ROWS = 20
 _ID_SHARE = 0.9
 # Squares of larger numbers, and of smaller differences, leave the range of floats.
 _LARGEST, _SMALLEST = 1e150, 1e-150
+# Beyond it not every whole number is a float.
+_LARGEST_WHOLE = 2.0**53
 # Values that categories may have as they are; others are told apart as texts.
 _LABELS = ("boolean", "number", "text")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?Z?")
@@ -110,15 +112,19 @@ def _judge_constant(column: RawColumn) -> dict[str, Any]:
 def _judge_numbers(column: RawColumn, name: str) -> dict[str, Any]:
     numbers = column.as_floats()[~column.gaps]
     _check_range(numbers, column, name)
-    n_distinct = np.unique(numbers).size
+    # Floats cannot tell large identifiers apart.
+    exact = column.present if column.values.dtype.kind in "iu" else numbers
+    n_distinct = np.unique(exact).size
     if n_distinct == 1:
         return _judge_constant(column)
     if n_distinct == 2 and numbers.size >= _ENOUGH_ROWS:
         return {"kind": "category", "note": "it has only two values"}
-    if n_distinct == numbers.size >= _ENOUGH_ROWS and _counts_rows(numbers):
+    if n_distinct == numbers.size >= _ENOUGH_ROWS and _counts_rows(exact):
         return _aside(
             "its whole numbers all differ and go up with the rows, or fill a range (an identifier?)"
         )
+    if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
+        return _aside("its whole numbers are too large to be told apart as numbers (an identifier?)")
     log_scale = choose_log_scale(numbers)
     if log_scale is None:
         return {"kind": "number"}
@@ -136,12 +142,12 @@ def _judge_dates(column: RawColumn, name: str) -> dict[str, Any]:
     return {"kind": "date", "note": f"used: {', '.join(parts)}", "parts": parts}
 
 
-def _counts_rows(numbers: NDArray[np.float64]) -> bool:
+def _counts_rows(numbers: NDArray[Any]) -> bool:
     """Whether numbers that all differ are identifiers: whole, and increasing or without large holes."""
     if not np.all(numbers == np.floor(numbers)):
         return False
-    is_increasing = bool(np.all(np.diff(numbers) > 0.0))
-    return is_increasing or bool(np.ptp(numbers) < 2.0 * numbers.size)
+    is_increasing = bool(np.all(numbers[1:] > numbers[:-1]))
+    return is_increasing or float(numbers.max()) - float(numbers.min()) < 2.0 * numbers.size
 
 
 def _check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> None:

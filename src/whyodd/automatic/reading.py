@@ -16,7 +16,7 @@ from whyodd.frames import as_frame, build_frame
 from whyodd.inputs import unmasked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,7 @@ _FAMILIES: tuple[tuple[tuple[type, ...], Family], ...] = (
 _OF_DTYPE: dict[str, Family] = {
     "b": "boolean", "i": "number", "u": "number", "f": "number", "U": "text", "M": "date", "m": "duration",
 }  # fmt: skip
+_OBJECTS_AT_A_TIME = 100_000
 # pandas marks gaps by objects of its own, which do not even compare with themselves.
 _GAP_TYPES = frozenset({"NoneType", "NAType", "NaTType"})
 
@@ -85,16 +86,18 @@ class RawTable:
         What the steps of a pipeline are fitted to.
     keys : tuple of str or int
         What a ``ColumnTransformer`` calls the columns: names, or positions where there are no names.
+    n_rows : int
+        Number of rows.
     """
 
     data: Any
     keys: tuple[str | int, ...]
-    columns: tuple[RawColumn, ...]
+    n_rows: int
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.columns[0].values.size
+    def columns(self) -> Iterator[RawColumn]:
+        """The columns one after the other: texts as objects take several times the room of the table."""
+        return _each_column(self.data)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,16 +125,21 @@ def read_table(data: Any, *, what: str = "frame") -> RawTable:
         raise ValueError(
             f"{what} has {shape[0]} rows and {shape[1]} columns: there is nothing to learn from."
         )
-    return RawTable(data, keys, tuple(read_columns(data)))
+    return RawTable(data, keys, shape[0])
 
 
 def read_columns(data: Any) -> list[RawColumn]:
     """Columns of a frame or array (n, k): of a table, or of what a ``ColumnTransformer`` hands to a step."""
+    return list(_each_column(data))
+
+
+def _each_column(data: Any) -> Iterator[RawColumn]:
     frame = as_frame(data)
     if frame is not None:
-        return [_read_series(frame[:, j]) for j in range(frame.shape[1])]
+        yield from (_read_series(frame[:, j]) for j in range(frame.shape[1]))
+        return
     array = np.asarray(data)
-    return [_read_values(array[:, j]) for j in range(array.shape[1])]
+    yield from (_read_values(array[:, j]) for j in range(array.shape[1]))
 
 
 def _read_values(values: NDArray[Any]) -> RawColumn:
@@ -175,8 +183,20 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
         series = series.dt.replace_time_zone(None)
     if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == nw.Boolean:
         return _read_values(np.asarray(series.to_numpy()))
-    column = _read_values(np.fromiter(series.to_list(), dtype=object, count=len(series)))
+    column = _read_values(_as_objects(series))
     return replace(column, is_category=series.dtype in (nw.Categorical, nw.Enum))
+
+
+def _as_objects(series: nw.Series[Any]) -> NDArray[np.object_]:
+    """Values as objects; texts that are equal are one object, since categories repeat millions of times."""
+    values = np.empty(len(series), dtype=object)
+    known: dict[str, str] = {}
+    for start in range(0, len(series), _OBJECTS_AT_A_TIME):
+        part = series[start : start + _OBJECTS_AT_A_TIME].to_list()
+        if series.dtype == nw.String and len(known) <= max(start, 1) // 2:  # not where most are different
+            part = [known.setdefault(value, value) if value.__class__ is str else value for value in part]
+        values[start : start + len(part)] = np.fromiter(part, dtype=object, count=len(part))
+    return values
 
 
 def _frame_keys(frame: nw.DataFrame[Any], what: str) -> tuple[str | int, ...]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-import whyodd
 from whyodd.cli.demo import demo
+from whyodd.cli.evaluate import evaluate
+from whyodd.cli.explain import explain
+from whyodd.cli.fit import fit
 from whyodd.cli.image import image
 from whyodd.cli.paper import paper
+from whyodd.cli.picture_names import printable
+from whyodd.cli.score import score
 from whyodd.cli.series import series
 from whyodd.cli.text import text
+from whyodd.version import __version__
 
 
 class _OneSentenceErrors(TyperGroup):
@@ -27,7 +34,10 @@ class _OneSentenceErrors(TyperGroup):
         except BrokenPipeError:
             raise  # `whyodd demo | head` is no error; typer ends quietly
         except (OSError, ValueError, ModuleNotFoundError) as error:
-            _say(f"Error: {error}")
+            _say(f"Error: {printable(str(error))}")
+            raise typer.Exit(1) from None
+        except MemoryError:
+            _say("Error: there is not enough memory for this. Use fewer rows or columns.")
             raise typer.Exit(1) from None
 
 
@@ -37,7 +47,7 @@ def _say(text: str) -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"whyodd {whyodd.__version__}")
+        typer.echo(f"whyodd {__version__}")
         raise typer.Exit
 
 
@@ -49,6 +59,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(explain)
+app.command()(fit)
+app.command()(score)
+app.command()(evaluate)
 app.command()(image)
 app.command()(series)
 app.command()(text)
@@ -67,4 +81,7 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names and values may hold letters that a terminal lacks
     app()

@@ -7,9 +7,11 @@ from importlib import import_module
 # Package -> the extra that brings it.
 EXTRAS = {
     "PIL": "plots",
+    "jinja2": "report",
     "matplotlib": "plots",
     "polars": "files",
     "regex": "text",
+    "skops": "saving",
     "snowballstemmer": "text",
 }
 

@@ -78,7 +78,7 @@ class Cards:
             "others": self._others(odd),
             "unexplained": _part(odd.unexplained_share / _measured(odd)) if odd.is_additive else None,
             "neighbors": [self._neighbor(n, odd) for n in self._neighbors[i]],
-            "change": _change(change) if is_change else None,
+            "change": change.to_dict() if is_change else None,
             "change_missing": None if is_change else change.reason,
             "item": None,
         }
@@ -163,10 +163,3 @@ def _compared(reason: Reason, value: Any) -> dict[str, Any]:
     value = value.item() if isinstance(value, np.generic) else value
     return {"name": reason.feature, "value": text(value), "same": bool(text(value) == text(reason.value))}
 
-
-def _change(change: Change) -> dict[str, Any]:
-    return {
-        "sentence": change.sentence,
-        "steps": [{"name": step.name, "from": step.from_text, "to": step.to_text} for step in change.steps],
-        "outlierness_text": number(change.outlierness),
-    }

@@ -216,7 +216,7 @@ class Ground:
         others = self.by_variable(np.abs(points)) - np.abs(points[:, self.lead])
         candidates = (self.n_columns > 1) & (others == 0.0)
         if not candidates.any():
-            return candidates
+            return np.asarray(candidates)
         halfway, whole = points.copy(), points.copy()
         whole[:, self.lead] = goals[:, self.lead]
         halfway[:, self.lead] = (points[:, self.lead] + goals[:, self.lead]) / 2.0

@@ -84,7 +84,8 @@ def trust(e: Explanation, *, max_rows: int = 200, random_state: int = 0) -> dict
 def _flipping_panel(e: Explanation, part: Explanation, random_state: int) -> dict[str, Any]:
     if hindrance := _hindrance(part):
         return _unknown(_POINTS, hindrance)
-    some = part.top(_rows_to_flip(part))
+    count = _rows_to_flip(part)
+    some = part if count >= len(part) else part.top(count)
     which = "all rows" if len(some) == len(e) else f"the {len(some)} oddest rows"
     return _measured(_POINTS, lambda: _flipped(some, random_state, which))
 
@@ -95,7 +96,7 @@ def _rows_to_flip(e: Explanation) -> int:
     is_mapped = network.metric is not None or (e.variables is not None and e.variables.through is not None)
     if network.pooling is None and not is_mapped:
         return len(e)  # compiled
-    return max(_FEWEST_FLIPPED, _PAIRS_TO_FLIP // network.n_centers)
+    return max(_FEWEST_FLIPPED, _PAIRS_TO_FLIP // int(network.n_centers))
 
 
 def _flipped(e: Explanation, random_state: int, which: str) -> dict[str, Any]:

@@ -58,6 +58,10 @@ def judged(values):
         ([i * DAY for i in range(50)], "set aside", "durations"),
         ([{"x": 1}] * 20, "set aside", "of type dict"),
         ([1 + 2j] * 20, "set aside", "complex"),
+        (2**60 + np.arange(50), "set aside", "identifier"),  # one float, or two, for all of them
+        (2**60 + np.arange(50)[::-1] % 10, "set aside", "too large to be told apart"),
+        (2**60 + np.arange(50) % 2, "category", "two values"),
+        (np.array([2**63, 2**64 - 1, 7] * 20, dtype=np.uint64), "number", ""),
     ],
 )
 def test_kind_and_note(values, kind, words):
@@ -72,6 +76,22 @@ def test_a_date_or_missing_is_the_same_in_every_frame():
         (column,) = judge_columns(read_table(frame))
         assert column.kind == "mixed category"
         assert PlainValues(as_text=True).fit_transform(frame)[:2, 0].tolist() == ["2024-01-01 00:00:00", None]
+
+
+def test_texts_are_read_a_part_at_a_time(monkeypatch):
+    monkeypatch.setattr("whyodd.automatic.reading._OBJECTS_AT_A_TIME", 7)
+    for values in (["tcp", None, "udp"] * 10, [f"id{i}" for i in range(30)], ["a"] * 30):
+        for frame in (pl.DataFrame({"a": values}), pd.DataFrame({"a": pd.Series(values, dtype="str")})):
+            (column,) = read_table(frame).columns
+            assert column.family == "text"
+            assert [
+                None if gap else text for text, gap in zip(column.values, column.gaps, strict=True)
+            ] == values
+
+
+def test_equal_texts_are_one_object():
+    (column,) = read_table(pl.DataFrame({"a": ["".join(["t", "cp"]) for _ in range(100)]})).columns
+    assert len({id(value) for value in column.values}) == 1
 
 
 def test_constants_are_marked_as_such():

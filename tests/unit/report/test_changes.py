@@ -17,7 +17,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTrans
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from whyodd.report.change_search import MOST_VARIABLES, find_changes, fractions_of
+from whyodd.report.change_ground import Ground
+from whyodd.report.change_search import MOST_VARIABLES, _near_centers, find_changes, fractions_of
 from whyodd.report.change_values import _round_towards
 from whyodd.report.changes import Change, Step, smallest_change
 
@@ -317,12 +318,23 @@ def test_other_kinds_of_rows(kind):
     ]
 
 
-def test_far_rows_whose_assignments_are_too_small_for_floats_have_near_targets():
+def test_far_rows_whose_assignments_are_too_small_for_floats_are_moved_to_the_nearest_centers():
     model = whyodd.KernelDensity(sigma=0.05).fit(NORMAL)
-    e = whyodd.explain(model, [[0.0, 300.0, 0.0, 0.0]])
+    row = np.array([[0.0, 300.0, 0.0, 0.0]])
+    e = whyodd.explain(model, row)
+    (near,) = _near_centers(Ground.of(e), 8)
+    np.testing.assert_array_equal(near, np.argsort(np.linalg.norm(NORMAL - row, axis=1))[:8])
     (change,) = smallest_change(e, e.threshold)
     assert change.features[0] == "x1"
     assert change.outlierness <= e.threshold
+
+
+def test_as_many_digits_are_told_as_it_takes():
+    network = whyodd.DistanceNetwork([[0.12345, 7.0]])
+    e = whyodd.explain(network, [[5.0, 7.0]])
+    for reach, told in ((1e-2, "0.133"), (1e-4, "0.1235"), (1e-5, "0.123459"), (0.0, "0.12345")):
+        (change,) = smallest_change(e, 0.5 * reach**2)
+        assert (change.steps[0].to_text, change.features) == (told, ("x0",))
 
 
 def test_rows_without_a_change_say_why():

@@ -1,0 +1,291 @@
+"""``whyodd evaluate``: how far to trust the scores of a table, and which way to explain them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - typer looks at it
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from whyodd.cli.table_options import (
+    AsJson,
+    Columns,
+    Data,
+    Drop,
+    IdColumn,
+    Method,
+    Model,
+    Quiet,
+    Seed,
+    Share,
+    Train,
+    check_inputs,
+    names_of,
+    tell,
+)
+from whyodd.words import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyodd.cli.table_model import Choice, Judgement, Learned, Table
+
+_METHODS = ("dtd", "sensitivity", "nearest", "mean", "random")
+# Odd rows that methods are compared on: some explain a row hundreds of times.
+_MOST_ROWS, _FEWEST_ROWS = 200, 20
+_HEADINGS = {
+    "area": "area under\nflipping ↓",
+    "conservation_gap": "gap ↓",
+    "unexplained": "unexplained",
+    "stability": "insta-\nbility ↓",
+    "largest_jump": "largest\njump ↓",
+    "agreement": "agreement\nwith dtd",
+}
+
+
+@dataclass(frozen=True)
+class Detection:
+    """How well outlierness tells labelled anomalies from normal rows."""
+
+    rows: int
+    anomalies: int
+    roc_auc: float
+    average_precision: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Methods compared on odd rows, and the scores compared with labels if there are any.
+
+    Attributes
+    ----------
+    table, learned, judgement
+        All rows, the model, and their outlierness.
+    lines : list of dict
+        For each method its name and the mean of each metric.
+    n_compared : int
+        Number of rows they are compared on.
+    detection : Detection or None
+    notes : tuple of str
+    """
+
+    table: Table
+    learned: Learned
+    judgement: Judgement
+    lines: list[dict[str, Any]]
+    n_compared: int
+    detection: Detection | None
+    notes: tuple[str, ...]
+
+
+def _methods(text: str) -> tuple[str, ...]:
+    """Names of methods in a list such as "dtd,nearest"."""
+    names = names_of(text)
+    unknown = [name for name in names if name not in list(Method)]
+    if unknown or not names:
+        given = repr(unknown[0]) if unknown else "nothing"
+        raise typer.BadParameter(f"--methods has {given}. Choose among: {', '.join(Method)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def evaluate(
+    data: Data,
+    train: Train = None,
+    model: Model = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column that says which rows are anomalies: 0 and 1, true and false, or --normal."),
+    ] = None,
+    normal: Annotated[
+        str | None, typer.Option(help="The label of normal rows; all others are anomalies.")
+    ] = None,
+    methods: Annotated[
+        str, typer.Option(help=f"Ways to explain, as in dtd,nearest: {', '.join(Method)}.")
+    ] = ",".join(_METHODS),
+    columns: Columns = None,
+    drop: Drop = None,
+    id_column: IdColumn = None,
+    share: Share = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare ways to explain the odd rows of a table, and the scores with labels if there are any.
+
+    Example: whyodd evaluate data.csv --label is_fraud --methods dtd,nearest,random
+    """
+    check_inputs(data, train, model, share)
+    compared = _methods(methods)
+    if normal is not None and label is None:
+        raise typer.BadParameter("--normal is a value of the column that --label names: add it.")
+    # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
+    from whyodd.cli.table_model import Choice
+
+    found = evaluate_table(
+        data,
+        train=train,
+        model=model,
+        choice=Choice(names_of(columns), names_of(drop), id_column, label),
+        normal=normal,
+        methods=compared,
+        share=share,
+        seed=seed,
+        progress=not quiet,
+    )
+    tell(found.notes)
+    if as_json:
+        typer.echo(json.dumps(summary(found), allow_nan=False))
+        return
+    show(found, Console())
+
+
+def evaluate_table(
+    data: Path,
+    *,
+    train: Path | None = None,
+    model: Path | None = None,
+    choice: Choice | None = None,
+    normal: str | None = None,
+    methods: Sequence[str] = _METHODS,
+    share: float | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> Evaluation:
+    """Evaluate scores and explanations of a file.
+
+    Parameters
+    ----------
+    data, train, model, choice, share, seed, progress
+        As for :func:`whyodd.cli.explain.find_odd_rows`; ``choice.label`` names the column of labels.
+    normal : str, optional
+        The label of normal rows; by default labels are 0 and 1, or true and false.
+    methods : sequence of str
+        Names of ``whyodd.explainers.EXPLAINERS``.
+    """
+    from whyodd.adapters.errors import UnsupportedModelError
+    from whyodd.cli.table_labels import is_anomaly
+    from whyodd.cli.table_model import Choice, judge, learned_from, read_tables
+
+    notes: list[str] = []
+    table, known = read_tables(data, train, choice or Choice())
+    truth = None if table.labels is None else is_anomaly(table.labels, table.name, normal)
+    learned = learned_from(table, known, model, notes, seed=seed, progress=progress)
+    judgement = judge(table, learned, notes, share=share, progress=progress)
+    rows = _rows_to_compare(judgement)
+    try:
+        lines = compare_methods(judgement, learned, rows, methods, seed=seed, progress=progress)
+    except UnsupportedModelError as error:
+        raise ValueError(str(error)) from None
+    detection = None if truth is None else detect(judgement, truth, notes)
+    return Evaluation(table, learned, judgement, lines, len(rows), detection, tuple(notes))
+
+
+def _rows_to_compare(judgement: Judgement) -> Any:
+    """Odd rows, evenly spread from the oddest to the least odd if they are many."""
+    import numpy as np
+
+    odd = judgement.order[: max(judgement.n_odd, _FEWEST_ROWS)]
+    return odd[np.unique(np.linspace(0, len(odd) - 1, min(len(odd), _MOST_ROWS)).astype(np.intp))]
+
+
+def compare_methods(
+    judgement: Judgement,
+    learned: Learned,
+    rows: Any,
+    methods: Sequence[str],
+    *,
+    seed: int = 0,
+    progress: bool = False,
+) -> list[dict[str, Any]]:
+    """The lines of ``whyodd.evaluation.compare`` for some rows, each explained without its own center."""
+    from contextlib import nullcontext
+
+    from whyodd.evaluation import METRICS, Judged
+    from whyodd.evaluation.causes import mean_and_error
+    from whyodd.explainers.survey import take_rows
+    from whyodd.progress import progress_bar
+
+    X = take_rows(judgement.survey.X, rows)
+    reference = judgement.explain_rows(rows, random_state=seed)
+    lines = []
+    with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
+        for name in methods:
+            e = reference
+            if name != "dtd":
+                e = judgement.explain_rows(rows, method=name, random_state=seed)
+            judged = Judged(learned.model, X, e, reference, random_state=seed)
+            means = {key: mean_and_error(METRICS[key].judge(judged))[0] for key in _HEADINGS}
+            lines.append({"method": name, **{key: _plain(mean) for key, mean in means.items()}})
+            if told is not None:
+                told(len(lines))
+    return lines
+
+
+def _plain(value: float) -> float | None:
+    """Number as JSON has it: null where there is none."""
+    return float(value) if value == value else None
+
+
+def detect(judgement: Judgement, truth: Any, notes: list[str]) -> Detection:
+    """Compare the scores with what rows are; rows without a label are left out."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    known = truth.is_not_null().to_numpy()
+    if not known.all():
+        notes.append(f"{(~known).sum():,} rows without a label are left out of ROC AUC and precision.")
+    labels, scores = truth.drop_nulls().to_numpy(), judgement.scores[known]
+    return Detection(
+        rows=int(labels.size),
+        anomalies=int(labels.sum()),
+        roc_auc=float(roc_auc_score(labels, scores)),
+        average_precision=float(average_precision_score(labels, scores)),
+    )
+
+
+def summary(found: Evaluation) -> dict[str, Any]:
+    """All that the command tells, as a plain dictionary."""
+    from dataclasses import asdict
+
+    return {
+        "rows": int(found.judgement.scores.size),
+        "odd": found.judgement.n_odd,
+        "threshold": found.judgement.threshold,
+        "compared_rows": found.n_compared,
+        "methods": found.lines,
+        "detection": None if found.detection is None else asdict(found.detection),
+        "notes": list(found.notes),
+    }
+
+
+def show(found: Evaluation, console: Console) -> None:
+    """Print how well scores match labels, and the methods side by side."""
+    from whyodd.cli.table_words import model_words, read_words, say, threshold_words
+
+    say(console, f"{read_words(found.table)}\n{model_words(found.learned, found.table)}")
+    say(console, threshold_words(found.judgement))
+    if found.detection is not None:
+        say(console, detection_words(found.detection))
+    n = found.n_compared
+    which = "the odd rows" if n == found.judgement.n_odd else f"{n} of the oddest rows"
+    say(console, f"\nWays to explain {which} (↓ less is better):\n")
+    view = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    view.add_column("method", no_wrap=True)
+    for heading in _HEADINGS.values():
+        view.add_column(heading, justify="right")
+    for line in found.lines:
+        cells = ["-" if line[key] is None else number(line[key]) for key in _HEADINGS]
+        view.add_row(Text(line["method"]), *cells)
+    console.print(view)
+
+
+def detection_words(told: Detection) -> str:
+    """How well the scores match the labels."""
+    return (
+        f"{told.anomalies:,} of {told.rows:,} rows are labelled as anomalies. ROC AUC of the outlierness: "
+        f"{told.roc_auc:.3f}, average precision: {told.average_precision:.3f}."
+    )

@@ -1,0 +1,133 @@
+"""Options that the commands for tables share."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whyodd.cli.extras import check_installed
+from whyodd.cli.picture_names import printable
+from whyodd.io.results import check_output
+from whyodd.io.tables import check_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Method(StrEnum):
+    """Methods of ``EXPLAINERS`` that are for tables; here, so that ``--help`` need not import them."""
+
+    DTD = "dtd"
+    COIN = "coin"
+    INTEGRATED_GRADIENTS = "integrated_gradients"
+    MEAN = "mean"
+    MICENKOVA = "micenkova"
+    MVN = "mvn"
+    NEAREST = "nearest"
+    OCCLUSION = "occlusion"
+    RANDOM = "random"
+    SENSITIVITY = "sensitivity"
+    SHAP = "shap"
+    TAYLOR = "taylor"
+
+
+# An option, the file it names, and the endings that it may have.
+Output = tuple[str, Path | None, tuple[str, ...]]
+
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Table: CSV, TSV, Parquet or JSON lines; - is standard input."),
+]
+Train = Annotated[
+    Path | None,
+    typer.Option(help="Table of normal rows to learn from. By default DATA, each row by all others."),
+]
+Model = Annotated[Path | None, typer.Option(help="Model to use instead, as written by whyodd fit.")]
+Columns = Annotated[str | None, typer.Option(help="Use only these columns, as in a,b; by default all.")]
+Drop = Annotated[str | None, typer.Option(help="Leave out these columns, as in a,b.")]
+IdColumn = Annotated[
+    str | None, typer.Option(help="Column that names the rows; shown, and kept out of the model.")
+]
+Share = Annotated[
+    float | None,
+    typer.Option(
+        min=1e-6,
+        max=0.5,
+        help="Call this share of the rows used for training odd; by default the model's own threshold.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")]
+
+
+def names_of(text: str | None) -> tuple[str, ...]:
+    r"""Names in a list such as "a,b"; one that holds a comma is written as "a\,b".
+
+    Examples
+    --------
+    >>> from whyodd.cli.table_options import names_of
+    >>> names_of("a, b,a"), names_of(r"a\,b"), names_of(None)
+    (('a', 'b'), ('a,b',), ())
+    """
+    parts = re.split(r"(?<!\\),", text or "")
+    names = (part.strip().replace("\\,", ",") for part in parts if part.strip())
+    return tuple(dict.fromkeys(names))
+
+
+def groups_of(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """Groups of columns, each written as "name=column,column".
+
+    Examples
+    --------
+    >>> from whyodd.cli.table_options import groups_of
+    >>> groups_of(["address=street,city"])
+    {'address': ('street', 'city')}
+    """
+    groups: dict[str, tuple[str, ...]] = {}
+    for text in texts or ():
+        name, _, members = text.partition("=")
+        if not name.strip() or not names_of(members):
+            raise typer.BadParameter(f"{text!r}: expected a name and columns, as in address=street,city.")
+        if name.strip() in groups:
+            raise typer.BadParameter(f"The group {name.strip()!r} comes twice.")
+        groups[name.strip()] = names_of(members)
+    return groups
+
+
+def check_inputs(data: Path, train: Path | None, model: Path | None, share: float | None = None) -> None:
+    """Say what is wrong with the files to read, before anything is read."""
+    if train is not None and model is not None:
+        raise typer.BadParameter("--train and --model exclude each other: a model has learned already.")
+    if model is not None and share is not None:
+        raise typer.BadParameter("--share is of the rows used for training: pass it to whyodd fit.")
+    if train is not None and train == data:
+        raise typer.BadParameter("--train is DATA itself, which is the default: leave it out.")
+    for path in (data, train):
+        if path is not None:
+            check_table(path)
+    if model is not None and not model.exists():
+        raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
+    check_installed("polars", *(() if model is None else ("skops",)))
+
+
+def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
+    """Say before the work that a file cannot be written, or would replace one that is read."""
+    known = {path.resolve() for path in sources if path is not None}
+    for option, path, endings in outputs:
+        if path is None:
+            continue
+        check_output(path, endings, option)
+        if path.resolve() in known:
+            raise ValueError(f"{option} {path} would replace a file that is read. Choose another name.")
+        known.add(path.resolve())
+
+
+def tell(notes: Sequence[str]) -> None:
+    """Print notes on standard error, each on a line."""
+    for note in notes:
+        typer.echo(f"Note: {printable(note)}", err=True)

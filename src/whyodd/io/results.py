@@ -1,0 +1,69 @@
+"""Results as files: tables as CSV, TSV, Parquet or JSON lines, complete or not at all."""
+
+from __future__ import annotations
+
+import tempfile
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from whyodd.io.atomic import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+
+def _write_parquet(frame: Any, file: Any) -> None:
+    # Not directly: of a full disk Polars would say that the file is out of specification.
+    content = BytesIO()
+    frame.write_parquet(content)
+    file.write(content.getbuffer())
+
+
+# Ending -> how a Polars frame is written to a file.
+_WRITERS: dict[str, Callable[[Any, Any], None]] = {
+    ".csv": lambda frame, file: frame.write_csv(file),
+    ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
+    ".parquet": _write_parquet,
+    ".jsonl": lambda frame, file: frame.write_ndjson(file),
+}
+TABLE_ENDINGS = tuple(_WRITERS)
+
+
+def check_output(path: Path, endings: Sequence[str], option: str) -> None:
+    """Say before the work that a file cannot be written.
+
+    Parameters
+    ----------
+    path : path
+    endings : sequence of str
+        Known ones; any will do if there are none.
+    option : str
+        Of the command line, to name in the message.
+    """
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{option} {path}: expected a name that ends in {' or '.join(endings)}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{option} {path} is a folder, expected the name of a file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass  # the only way to know: permissions tell not all
+    except OSError as error:
+        raise OSError(
+            f"{option} {path}: the folder {path.parent} cannot be written to "
+            f"({error.strerror or error}). Choose another place."
+        ) from None
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a Polars frame as the ending of ``path`` says: one of ``TABLE_ENDINGS``."""
+    with replacing(path) as draft, draft.open("xb") as file:
+        _WRITERS[path.suffix.lower()](frame, file)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text as UTF-8."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")
