@@ -13,7 +13,7 @@ from scipy import sparse
 from whyodd.frames import build_frame, implementation, restored_value, stored_value
 from whyodd.notebook import html_view
 from whyodd.variables import Variables, deviates
-from whyodd.words import OddRow, Reason, is_missing, number, sentence, text
+from whyodd.words import OddRow, Reason, all_digits, is_missing, is_number, number, sentence, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,7 +229,7 @@ class Explanation:
 
         Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
         also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness.
-        Values are numbers, or text if there are categories among them.
+        Values are numbers, or text if there are categories among them (of numbers with all their digits).
         """
         n, d = self.relevance.shape
         parts = np.column_stack([self.relevance, self.unexplained])
@@ -421,7 +421,7 @@ def _tidy(values: NDArray[Any]) -> Any:
 def _cell(value: Any) -> str | None:
     if isinstance(value, str) or is_missing(value):
         return None if not isinstance(value, str) else value
-    return text(value)
+    return all_digits(float(value)) if is_number(value) else text(value)
 
 
 def _drawable(values: NDArray[Any]) -> NDArray[Any]:

@@ -294,6 +294,19 @@ def number(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def all_digits(value: float) -> str:
+    """Write so that no digit is lost, whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> from whyodd.words import all_digits
+    >>> all_digits(0.1), all_digits(1234567.0)
+    ('0.1', '1234567')
+    """
+    is_whole = math.isfinite(value) and value.is_integer() and abs(value) < 10**_MANY_DIGITS
+    return str(int(value)) if is_whole else repr(value)
+
+
 def distinct_numbers(value: float, other: float) -> tuple[str, str]:
     """Both numbers with as many digits as it takes to tell them apart, at least three.
 

@@ -15,8 +15,9 @@ from whyodd.adapters.tracing import trace
 from whyodd.automatic import auto
 from whyodd.explainers.survey import Survey
 from whyodd.io.tables import polars, read_table, table_name
+from whyodd.report.summarize import Threshold
 from whyodd.shared_reasons import count_of_rows
-from whyodd.words import number, percent
+from whyodd.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from whyodd.automatic import AutoReport
     from whyodd.explanation import Explanation
 
-# Of the rows of a model that has no threshold of its own: the oddest so many are called odd.
-_SHARE_WITHOUT_THRESHOLD = 0.05
 # Rows that are explained at most; the others are only scored.
 MOST_EXPLAINED = 10_000
 _NAMES_TOLD = 10
@@ -254,9 +253,8 @@ def judge(
         return Judgement(survey, cut, _share_words(share), is_of_model=False)
     if survey.threshold is not None:
         return Judgement(survey, survey.threshold, "the model's own")
-    rest = 1.0 - _SHARE_WITHOUT_THRESHOLD
-    value = float(np.quantile(survey.outlierness, rest, method="lower"))
-    return Judgement(survey, value, f"the model has none: {percent(_SHARE_WITHOUT_THRESHOLD)} of the rows")
+    value = Threshold.of_oddest(survey.outlierness).value
+    return Judgement(survey, value, "that of the oddest rows, since the model has none")
 
 
 def training_scores(learned: Learned, survey: Survey, table: Table) -> NDArray[np.float64]:

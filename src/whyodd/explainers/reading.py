@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whyodd.adapters import neuralize
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.linear import LinearScore, linear_score
 from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.thresholds import threshold_of
-from whyodd.adapters.tracing import first_step, match_columns, raw_values, trace, transform
+from whyodd.adapters.tracing import first_step, match_columns, raw_names, raw_values, trace, transform
 from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
 from whyodd.explainers.groups import sum_columns
@@ -121,10 +121,16 @@ class Reader:
         variables = Variables(names, constants=never_varied(self.network) if knows_training else {})
         return Reading(self.network, given.values, given.values, variables, kind, self.threshold)
 
+    def inputs(self, X: Any) -> Points:
+        """Rows (n, k) as they reach the network, and nothing else of them."""
+        if self.steps:
+            return _transformed(self.steps, X).inputs
+        return read_columns(X, self.network.n_features, _fitted_names(self.model))[0].values
+
     def read_normal(self, normal: Any) -> Floats:
         """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
         try:
-            return to_dense(self.read(normal).inputs)
+            return to_dense(self.inputs(normal))
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"options['normal'], the X of normal rows: {error}") from error
@@ -147,19 +153,40 @@ def read_normal(model: Any, normal: Any) -> Floats:
     return Reader.of(model).read_normal(normal)
 
 
+class _Transformed(NamedTuple):
+    """Rows after the steps of a pipeline.
+
+    Attributes
+    ----------
+    found : Trace
+        Where each column comes from.
+    given : array, CSR matrix, data frame or sequence
+        The rows as the first step takes them.
+    inputs : ndarray or CSR matrix of shape (n, k)
+        The rows as they reach the model.
+    """
+
+    found: Trace
+    given: Any
+    inputs: Points
+
+
+def _transformed(steps: Steps, X: Any) -> _Transformed:
+    fitted = _fitted_names(first_step(steps))
+    found = trace(steps, raw_names(X) if fitted is None else fitted)
+    given = match_columns(X, fitted, unread=found.unread)
+    if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
+        raise ValueError("X must have at least one row, but has none.")
+    owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
+    Z = transform(steps, given, found)
+    inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
+    return _Transformed(found, given, inputs)
+
+
 def _read_pipeline(
     steps: Steps, network: DistanceNetwork | LinearScore, X: Any, kind: nw.Implementation | None
 ) -> Reading:
-    fitted = _fitted_names(first_step(steps))
-    given_names, _ = raw_values(X)
-    found = trace(steps, given_names if fitted is None else fitted)
-    X = match_columns(X, fitted, unread=found.unread)
-    raw = raw_values(X)[1]
-    if raw.shape[0] == 0:
-        raise ValueError("X must have at least one row, but has none.")
-    owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
-    Z = transform(steps, X, found)
-    inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
+    found, given, inputs = _transformed(steps, X)
     variables = Variables(
         found.names,
         decode=found.decode,
@@ -172,7 +199,7 @@ def _read_pipeline(
             "A linear model after a step that mixes columns is explained at its own input only: "
             "call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
         )
-    return Reading(network, inputs, found.values(raw, inputs), variables, kind)
+    return Reading(network, inputs, found.values(raw_values(given)[1], inputs), variables, kind)
 
 
 def _constants(found: Trace, network: DistanceNetwork | LinearScore) -> dict[int, Any]:

@@ -79,7 +79,7 @@ class Survey:
         with progress_bar(n, "Scoring rows") if progress else nullcontext() as told:
             for start in range(0, n, _BLOCK):
                 rows = np.arange(start, min(start + _BLOCK, n))
-                inputs = reader.read(take_rows(X, rows)).inputs
+                inputs = reader.inputs(take_rows(X, rows))
                 left_out = None if own is None else own[rows]
                 scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
                 if told is not None:
@@ -140,5 +140,5 @@ def _own(reader: Reader, X: Any, n: int) -> Indices | None:
     network = reader.network
     if not isinstance(network, DistanceNetwork) or network.rows is None or network.n_rows != n:
         return None
-    found = reader.read(take_rows(X, network.rows))
-    return own_by_training_row(network, found.inputs, n, transformed=found.origin is not None)
+    candidates = reader.inputs(take_rows(X, network.rows))
+    return own_by_training_row(network, candidates, n, transformed=bool(reader.steps))

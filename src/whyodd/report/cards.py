@@ -10,7 +10,7 @@ import numpy as np
 
 from whyodd.report.changes import Change, smallest_change
 from whyodd.report.usual import scale, values_of_centers
-from whyodd.words import is_number, judgement, number, percent, text, value_texts
+from whyodd.words import is_missing, is_number, judgement, number, percent, text, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Cards:
 
     def _head(self, e: Explanation, i: int) -> dict[str, Any]:
         row, o = int(e.rows[i]), float(e.outlierness[i])
-        called = None if self.ids is None else str(self.ids[row])
+        called = _called(self.ids, row)
         return {
             "rank": i + 1,
             "row": row,
@@ -137,12 +137,17 @@ class Cards:
     def _known_name(self, neighbor: Neighbor) -> str:
         if neighbor.row is None:
             return f"normal point {neighbor.center} of the model"
-        return f"training row {neighbor.row}" if self.known_ids is None else str(self.known_ids[neighbor.row])
+        return _called(self.known_ids, neighbor.row) or f"training row {neighbor.row}"
 
     @cached_property
     def _center_values(self) -> dict[int, Any]:
         centers = np.unique([neighbor.center for row in self._neighbors for neighbor in row]).astype(np.intp)
         return dict(zip(centers.tolist(), values_of_centers(self.shown, centers), strict=True))
+
+
+def _called(ids: Sequence[Any] | None, row: int) -> str | None:
+    """What a row is called, if it has a name."""
+    return None if ids is None or is_missing(ids[row]) else str(ids[row])
 
 
 def _measured(odd: OddRow) -> float:
@@ -162,4 +167,3 @@ def _compared(reason: Reason, value: Any) -> dict[str, Any]:
     """The value of a normal row beside that of the odd one."""
     value = value.item() if isinstance(value, np.generic) else value
     return {"name": reason.feature, "value": text(value), "same": bool(text(value) == text(reason.value))}
-

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whyodd.network import DistanceNetwork
 from whyodd.report.change_search import Found, find_changes
 from whyodd.report.change_values import tell
-from whyodd.words import Reason, is_missing, is_number, name_text, number, text
+from whyodd.words import Reason, all_digits, is_missing, is_number, name_text, number, text
 
 if TYPE_CHECKING:
     from whyodd.explanation import Explanation
@@ -52,7 +52,7 @@ class Step:
             return self.like
         if not is_number(self.after):
             return _value_text(self.after)
-        return _all_digits(float(self.after)) if self.is_exact else f"about {number(float(self.after), 4)}"
+        return all_digits(float(self.after)) if self.is_exact else f"about {number(float(self.after), 4)}"
 
     @property
     def from_text(self) -> str:
@@ -60,7 +60,7 @@ class Step:
         if not is_number(self.before):
             return _value_text(self.before)
         texts = (number(float(self.before), digits) for digits in range(3, _MANY_DIGITS))
-        return next((told for told in texts if told != self.to_text), _all_digits(float(self.before)))
+        return next((told for told in texts if told != self.to_text), all_digits(float(self.before)))
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,6 @@ def _change(e: Explanation, threshold: float, found: Found, told: Told) -> Chang
 
 def _value_text(value: Any) -> str:
     return "missing" if is_missing(value) else text(value)
-
-
-def _all_digits(value: float) -> str:
-    """The number as it can be put back: no digit is lost."""
-    if value.is_integer() and abs(value) < 10**_MANY_DIGITS:
-        return str(int(value))
-    return repr(value)
 
 
 def _enumerated(parts: list[str]) -> str:

@@ -13,7 +13,7 @@ from whyodd.report.trust import trust
 from whyodd.report.usual import usual_values
 from whyodd.shared_reasons import group_by_reason, leading_labels
 from whyodd.version import __version__
-from whyodd.words import number
+from whyodd.words import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,13 @@ class Threshold:
             return cls(float(given), "The threshold was chosen for this report.")
         if e.threshold is not None:
             return cls(e.threshold, "The threshold is the model's own.")
+        return cls.of_oddest(scores)
+
+    @classmethod
+    def of_oddest(cls, scores: NDArray[np.float64]) -> Threshold:
+        """One that the oddest rows exceed, for a model that has none of its own."""
         value = float(np.quantile(scores, 1.0 - _SHARE_WITHOUT_THRESHOLD, method="lower"))
-        share = f"{_SHARE_WITHOUT_THRESHOLD:.0%}".replace("%", " %")
+        share = percent(_SHARE_WITHOUT_THRESHOLD)
         return cls(value, f"The model has no threshold of its own: the {share} oddest rows are called odd.")
 
 

@@ -80,6 +80,12 @@ def raw_values(X: Any) -> tuple[tuple[str, ...], Any]:
     return _numbered(values.shape[1]), _plain(values)
 
 
+def raw_names(X: Any) -> tuple[str, ...]:
+    """Names of the raw columns, as :func:`raw_values` has them; the values of a frame are not touched."""
+    frame = as_frame(X)
+    return raw_values(X)[0] if frame is None else tuple(map(str, frame.columns))
+
+
 def listed(names: Sequence[Any]) -> str:
     """Names in quotes, the first few of them."""
     shown = ", ".join(repr(name) for name in names[:_NAMES_IN_A_MESSAGE])
