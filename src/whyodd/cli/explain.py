@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from whyodd.cli.extras import check_installed
-from whyodd.cli.picture_names import printable
+from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.cli.table_options import (
     AsJson,
     Columns,
@@ -26,7 +26,6 @@ from whyodd.cli.table_options import (
     Share,
     Train,
     check_inputs,
-    check_outputs,
     groups_of,
     names_of,
     tell,
@@ -103,7 +102,7 @@ def explain(
     Example: whyodd explain data.csv --id-column id --out reasons.csv --report report.html
     """
     check_inputs(data, train, model, share)
-    outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, (".html", ".htm")))
+    outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, PAGE_ENDINGS))
     check_outputs(*outputs, sources=(data, train, model))
     check_installed(*(("jinja2",) if report is not None else ()))
     grouped = groups_of(groups)
@@ -131,9 +130,7 @@ def explain(
         typer.echo(json.dumps(summary, allow_nan=False))
         return
     show(found, top, Console())
-    for path in (out, report):
-        if path is not None:
-            typer.echo(f"\nWritten: {printable(str(path))}")
+    say_written(out, report)
 
 
 def find_odd_rows(

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from whyodd.cli.extras import check_installed
+from whyodd.cli.outputs import check_outputs
 from whyodd.cli.picture_names import printable
 from whyodd.cli.table_options import (
     AsJson,
@@ -21,7 +22,6 @@ from whyodd.cli.table_options import (
     Seed,
     Share,
     check_inputs,
-    check_outputs,
     names_of,
 )
 

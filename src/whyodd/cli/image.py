@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whyodd.cli.extras import check_installed
+from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.cli.picture_files import prepare_folder, table_lines, write_results
 from whyodd.cli.picture_model import Settings, explain_pictures
 from whyodd.cli.picture_names import count
@@ -65,6 +67,7 @@ def image(
     seed: Annotated[int, typer.Option(min=0, help="Which patches are drawn.")] = 0,
     top: Annotated[int | None, typer.Option(min=1, help="Draw only so many of the oddest pictures.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("heatmaps"),
+    report: Annotated[Path | None, typer.Option(help="Page to write: .html, one file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and warnings.")] = False,
 ) -> None:
@@ -89,14 +92,21 @@ def image(
         q=q,
         seed=seed,
     )
+    check_outputs(("--report", report, PAGE_ENDINGS), sources=(normal, test))
+    check_installed(*(("jinja2",) if report is not None else ()))
     prepare_folder(out, [path for path in (normal, test) if path is not None])
     result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
     written = write_results(result, out, top=top, progress=not quiet)
+    if report is not None:
+        from whyodd.report import write_report
+
+        write_report(result.explanation, report, title=(normal if test is None else test).name)
     if as_json:
         typer.echo(json.dumps(list(table_lines(result, written)), indent=2))
         return
     show(result, Console(), settings.width)
     typer.echo(f"\nHeatmaps and scores.csv: {out}")
+    say_written(report)
 
 
 def _say(text: str) -> None:

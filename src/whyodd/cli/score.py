@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from whyodd.cli.outputs import check_outputs, say_written
 from whyodd.cli.picture_names import printable
 from whyodd.cli.table_options import (
     AsJson,
@@ -26,7 +27,6 @@ from whyodd.cli.table_options import (
     Share,
     Train,
     check_inputs,
-    check_outputs,
     names_of,
     tell,
 )
@@ -97,8 +97,7 @@ def score(
         typer.echo(json.dumps(summary(found, top), allow_nan=False))
         return
     show(found, top, Console())
-    if out is not None:
-        typer.echo(f"\nWritten: {printable(str(out))}")
+    say_written(out)
 
 
 def score_table(

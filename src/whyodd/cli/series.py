@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whyodd.cli.extras import check_installed
+from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.io.tables import check_table
 from whyodd.words import number, percent
@@ -60,6 +61,7 @@ def series(
     seed: Annotated[int, typer.Option(min=0, help="Which windows are drawn.")] = 0,
     top: Annotated[int, typer.Option(min=1, help="How many of the strangest places to list.")] = 5,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("series"),
+    report: Annotated[Path | None, typer.Option(help="Page to write: .html, one file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")] = False,
 ) -> None:
@@ -74,7 +76,8 @@ def series(
     for path in (train, test):
         if path is not None:
             check_table(path)
-    check_installed("polars", "matplotlib", "PIL")
+    check_outputs(("--report", report, PAGE_ENDINGS), sources=(train, test))
+    check_installed("polars", "matplotlib", "PIL", *(("jinja2",) if report is not None else ()))
     check_folder(out)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.series_model import Settings, explain_series, odd_spans
@@ -94,11 +97,16 @@ def series(
         typer.echo(f"Note: {note}", err=True)
     e, spans = result.explanation, odd_spans(result.explanation, 0, top)
     files = write_results(e, spans, out)
+    if report is not None:
+        from whyodd.report import write_report
+
+        write_report(e, report, title=(train if test is None else test).name, notes=result.notes)
     if as_json:
         typer.echo(json.dumps(summary(e, spans, result.notes, files), indent=2))
         return
     show(e, spans, Console())
     typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
+    say_written(report)
 
 
 def check_folder(out: Path) -> None:

@@ -11,7 +11,6 @@ import typer
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.picture_names import printable
-from whyodd.io.results import check_output
 from whyodd.io.tables import check_table
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ class Method(StrEnum):
     SHAP = "shap"
     TAYLOR = "taylor"
 
-
-# An option, the file it names, and the endings that it may have.
-Output = tuple[str, Path | None, tuple[str, ...]]
 
 Data = Annotated[
     Path,
@@ -113,18 +109,6 @@ def check_inputs(data: Path, train: Path | None, model: Path | None, share: floa
     if model is not None and not model.exists():
         raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
     check_installed("polars", *(() if model is None else ("skops",)))
-
-
-def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
-    """Say before the work that a file cannot be written, or would replace one that is read."""
-    known = {path.resolve() for path in sources if path is not None}
-    for option, path, endings in outputs:
-        if path is None:
-            continue
-        check_output(path, endings, option)
-        if path.resolve() in known:
-            raise ValueError(f"{option} {path} would replace a file that is read. Choose another name.")
-        known.add(path.resolve())
 
 
 def tell(notes: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whyodd.cli.extras import check_installed
+from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.io.atomic import replacing
 from whyodd.io.tables import check_table
 from whyodd.words import number
@@ -33,7 +34,7 @@ def text(
         str | None, typer.Option(help="Column with the messages. By default the only one of texts.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest messages to report.")] = 20,
-    report: Annotated[Path | None, typer.Option(help="HTML file to write, with shaded words.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Page to write: .html, with shaded words.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="JSON lines to write: tokens with place and relevance.")
     ] = None,
@@ -57,7 +58,9 @@ def text(
     for path in (normal, test):
         if path is not None:
             check_table(path)
-    check_installed("polars", "regex", "snowballstemmer")
+    outputs = (("--report", report, PAGE_ENDINGS), ("--out", out, (".jsonl", ".ndjson")))
+    check_outputs(*outputs, sources=(normal, test))
+    check_installed("polars", "regex", "snowballstemmer", *(("jinja2",) if report is not None else ()))
     from whyodd.texts import TextModel
 
     known, notes = read_messages(normal, column)
@@ -73,15 +76,14 @@ def text(
     ).fit(known)
     for note in (*notes, *more):
         typer.echo(f"Note: {note}", err=True)
-    oddest = model.explain(messages, progress=not quiet).top(top)
-    write_results(oddest, report, out)
+    e = model.explain(messages, progress=not quiet)
+    oddest = e.top(top)
+    write_results(e, oddest, report, out, (normal if test is None else test).name)
     if as_json:
         typer.echo("\n".join(json_lines(oddest)))
         return
     show(oddest, len(known), len(messages), Console())
-    for path in (report, out):
-        if path is not None:
-            typer.echo(f"\nWritten: {path}")
+    say_written(report, out)
 
 
 def read_messages(path: Path, column: str | None) -> tuple[list[str], list[str]]:
@@ -110,16 +112,17 @@ def _only_texts(frame: Any, path: Path) -> str:
     return str(names[0])
 
 
-def write_results(e: TextExplanation, report: Path | None, out: Path | None) -> None:
-    """Write the page and the JSON lines that were asked for."""
-    from whyodd.texts.notebook import html_page
-
+def write_results(
+    e: TextExplanation, oddest: TextExplanation, report: Path | None, out: Path | None, title: str
+) -> None:
+    """Write the page on all messages and the JSON lines of the oddest, as far as they were asked for."""
     if report is not None:
-        with replacing(report) as draft:
-            draft.write_text(html_page(e, f"The {len(e)} oddest messages"), encoding="utf-8")
+        from whyodd.report import write_report
+
+        write_report(e, report, title=title, top=len(oddest))
     if out is not None:
         with replacing(out) as draft:
-            draft.write_text("".join(f"{line}\n" for line in json_lines(e)), encoding="utf-8")
+            draft.write_text("".join(f"{line}\n" for line in json_lines(oddest)), encoding="utf-8")
 
 
 def json_lines(e: TextExplanation) -> list[str]:

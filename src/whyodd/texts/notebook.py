@@ -29,20 +29,6 @@ def html_view(e: TextExplanation) -> str:
     )
 
 
-def html_page(e: TextExplanation, title: str) -> str:
-    """Page of its own with all messages of ``e``: nothing is loaded from elsewhere."""
-    return (
-        "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>:root{{color-scheme:light dark}}"
-        "body{font:15px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}</style>"
-        f"</head><body><h1 style='font-size:1.4rem'>{escape(title)}</h1>"
-        "<p>Each word is as dark as its part of the message's outlierness is large, on one scale for all. "
-        "Words never seen in training count; terms in normal messages like this one may be missing.</p>"
-        f"{cards(e)}</body></html>"
-    )
-
-
 def cards(e: TextExplanation) -> str:
     """A part of a page for each message, on one scale: the words of a normal message stay pale."""
     limit = max((word.relevance for i in range(len(e)) for word in e.tokens(i)), default=0.0)

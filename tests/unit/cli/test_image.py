@@ -68,8 +68,9 @@ def size_of(path):
 class TestResults:
     def test_table_heatmaps_and_strangest_windows(self, pictures, tmp_path):
         out = tmp_path / "deep" / "heatmaps"
-        done = run(*pictures, *FAST, "--out", out)
+        done = run(*pictures, *FAST, "--out", out, "--report", tmp_path / "odd.html")
         assert done.exit_code == 0, done.output
+        assert (tmp_path / "odd.html").read_text(encoding="utf-8").count('src="data:image/png') == 6
         names = {"calm.png", "scratched.png", "_script___bold__.png"}
         assert {path.name for path in out.iterdir()} == {
             "scores.csv",

@@ -2,6 +2,7 @@
 
 import csv
 import datetime as dt
+import html
 import io
 import json
 import subprocess
@@ -59,7 +60,8 @@ def result(files):
 @pytest.fixture(scope="module")
 def done(files):
     out = files / "odd"
-    return run(files / "train.csv", files / "test.csv", "--window", 16, "--top", 3, "--out", out), out
+    options = ("--window", 16, "--top", 3, "--out", out, "--report", files / "odd.html")
+    return run(files / "train.csv", files / "test.csv", *options), out
 
 
 class TestCommand:
@@ -70,6 +72,12 @@ class TestCommand:
         assert "2024-03-01 1" in outcome.stdout
         assert str(out).replace("\n", "") in outcome.stdout.replace("\n", "")
         assert "ignored since they hold no numbers: shift" in outcome.stderr
+
+    def test_page(self, done, files, result):
+        page = (files / "odd.html").read_text(encoding="utf-8")
+        assert "test.csv" in page
+        assert html.escape(result.explanation.why(0)).replace(" %", "\xa0%") in page
+        assert "odd.html" in done[0].stdout.replace("\n", "")
 
     def test_windows(self, done):
         with (done[1] / "windows.csv").open(encoding="utf-8", newline="") as file:

@@ -1,0 +1,38 @@
+"""Files that commands write: checked before the work, named after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from whyodd.cli.picture_names import printable
+from whyodd.io.results import check_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    # An option, the file it names, and the endings that it may have.
+    Output = tuple[str, Path | None, tuple[str, ...]]
+
+# Of a report.
+PAGE_ENDINGS = (".html", ".htm")
+
+
+def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
+    """Say before the work that a file cannot be written, or would replace one that is read."""
+    known = {path.resolve() for path in sources if path is not None}
+    for option, path, endings in outputs:
+        if path is None:
+            continue
+        check_output(path, endings, option)
+        if path.resolve() in known:
+            raise ValueError(f"{option} {path} would replace a file that is read. Choose another name.")
+        known.add(path.resolve())
+
+
+def say_written(*paths: Path | None) -> None:
+    """Say which files were written, if any."""
+    names = [f"Written: {printable(str(path))}" for path in paths if path is not None]
+    if names:
+        typer.echo("\n" + "\n".join(names))
