@@ -114,9 +114,11 @@ def summarize(
     cut = Threshold.of(e, all_scores, threshold)
     is_odd = e.outlierness > cut.value
     n_odd = int(np.count_nonzero(all_scores > cut.value))
-    listed = e[_listed_rows(e, is_odd)]
-    groups = group_by_reason(listed)
-    shown = listed[: min(top, len(listed))]  # after the groups, which have computed what is expected
+    odd = e[_odd_rows(e, is_odd)]
+    groups = group_by_reason(odd)
+    listed = odd[:_LISTED]  # after the groups, which have computed what is expected
+    shown = listed[:top]
+    group_of = _group_of(groups, len(odd))
     usual = usual_values(e, normal, ~is_odd)
     cards = Cards(shown, cut.value, usual, ids, known_ids)
     n_listed = len(listed) if n_odd else 0
@@ -131,9 +133,9 @@ def summarize(
         "threshold": {"value": cut.value, "text": number(cut.value), "source": cut.source},
         "scores": histogram(all_scores, cut.value),
         "usual_source": usual.source,
-        "groups": [_group(group) for group in groups],
-        "anomalies": cards.told(_group_of(groups, len(listed))),
-        "rest": cards.listed(listed, leading_labels(listed), _group_of(groups, len(listed)), len(shown)),
+        "groups": [_group(group, len(listed)) for group in groups],
+        "anomalies": cards.told(group_of),
+        "rest": cards.listed(listed, leading_labels(listed), group_of, len(shown)),
         "n_unlisted": max(n_odd - n_listed, 0),
         "trust": trust(listed),
         "columns": None if auto_report is None else _columns(auto_report),
@@ -149,21 +151,21 @@ def _check(e: Explanation, top: int) -> None:
         raise ValueError(f"top={top!r}: expected the number of rows to tell in detail, at least 1.")
 
 
-def _listed_rows(e: Explanation, is_odd: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _odd_rows(e: Explanation, is_odd: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Positions of the odd rows, or of a few if there are none, the oddest first."""
     order = np.argsort(-e.outlierness, kind="stable")
     odd = order[is_odd[order]]
-    return odd[:_LISTED] if odd.size else order[:_OUTSIDE_CHOICE]
+    return odd if odd.size else order[:_OUTSIDE_CHOICE]
 
 
-def _group(group: ReasonGroup) -> dict[str, Any]:
+def _group(group: ReasonGroup, n_listed: int) -> dict[str, Any]:
     return {
         "label": group.label,
         "sentence": group.sentence,
         "count": len(group),
         "features": list(group.features),
         "judgements": list(group.judgements),
-        "ranks": (group.members + 1).tolist(),
+        "ranks": (group.members[group.members < n_listed] + 1).tolist(),
     }
 
 

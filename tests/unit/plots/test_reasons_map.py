@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 import whyodd
+from unit.plots.boxes import hides
 from whyodd.plots import PLOTS, reasons_map
 from whyodd.plots.embedding import distances, embed
 from whyodd.plots.reasons import LIGHT_GREY
@@ -49,16 +50,6 @@ def text_boxes(ax):
     ax.figure.draw_without_rendering()
     texts = [*ax.texts, ax.xaxis.label, ax._left_title, *ax.get_legend().get_texts()]
     return [text.get_window_extent() for text in texts if text.get_text()]
-
-
-def hides(boxes):
-    """Pairs of boxes that overlap by more than a pixel."""
-    return [
-        (i, j)
-        for i, a in enumerate(boxes)
-        for j, b in enumerate(boxes[:i])
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
-    ]
 
 
 def cut(ax, boxes):

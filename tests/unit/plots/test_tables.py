@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM as LinearSVM
 
 import whyodd
+from unit.plots.boxes import hides
 from whyodd.evaluation.flipping import area, flip
 from whyodd.plots import PLOTS, bars, beeswarm, expected, flipping, scores, waterfall
 from whyodd.plots.beeswarm import offsets
@@ -101,16 +102,6 @@ def legend_texts(ax):
 
 def main(relevance, k):
     return np.argsort(-np.abs(relevance), kind="stable")[:k]
-
-
-def hides(boxes):
-    """Pairs of boxes that overlap by more than a pixel."""
-    return [
-        (i, j)
-        for i, a in enumerate(boxes)
-        for j, b in enumerate(boxes[:i])
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
-    ]
 
 
 def text_boxes(ax):

@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import whyodd
+from unit.plots.boxes import hides
 from whyodd.plots import PLOTS, text
 from whyodd.plots.figures import drawable
 from whyodd.plots.text import Piece, wrapped
@@ -60,16 +61,6 @@ def opacity(piece):
 
 def told(ax):
     return " ".join(piece.get_text() for piece in ax.texts if piece.get_fontsize() == 9)
-
-
-def hides(boxes):
-    """Pairs of boxes that overlap by more than a pixel."""
-    return [
-        (i, j)
-        for i, a in enumerate(boxes)
-        for j, b in enumerate(boxes[:i])
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
-    ]
 
 
 def text_boxes(ax):

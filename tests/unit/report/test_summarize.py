@@ -93,6 +93,17 @@ def test_groups_are_those_of_the_listed_rows(summary, e):
     assert any(group["features"] == ["speed"] for group in summary["groups"])
 
 
+def test_groups_count_rows_that_are_not_listed(e, summary, monkeypatch):
+    monkeypatch.setattr("whyodd.report.summarize._LISTED", 7)
+    few = summarize(e, top=3)
+    assert (len(few["anomalies"]), len(few["rest"])) == (3, 4)
+    assert few["n_unlisted"] == few["counts"]["odd"] - 7
+    assert [group["sentence"] for group in few["groups"]] == [
+        group["sentence"] for group in summary["groups"]
+    ]
+    assert sorted(rank for group in few["groups"] for rank in group["ranks"]) == list(range(1, 8))
+
+
 def test_usual_ranges_are_those_of_rows_that_are_not_odd(summary, e):
     speed = FRAME["speed"].to_numpy()[e.outlierness <= e.threshold]
     card = next(card for card in summary["anomalies"] if card["row"] == 0)
