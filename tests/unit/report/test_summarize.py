@@ -1,6 +1,7 @@
 """Every number of a summary is one of the explanation."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -94,7 +95,7 @@ def test_groups_are_those_of_the_listed_rows(summary, e):
 
 
 def test_groups_count_rows_that_are_not_listed(e, summary, monkeypatch):
-    monkeypatch.setattr("whyodd.report.summarize._LISTED", 7)
+    monkeypatch.setattr(sys.modules[summarize.__module__], "_LISTED", 7)
     few = summarize(e, top=3)
     assert (len(few["anomalies"]), len(few["rest"])) == (3, 4)
     assert few["n_unlisted"] == few["counts"]["odd"] - 7
