@@ -30,6 +30,7 @@ _JUDGEMENTS = ("too low", "unusual", "too high", "missing", "new value")  # by d
 _MISSING, _NEW = 3, 4
 _MOST = 3  # leading reasons of a row
 _HALF = 0.5 * (1 - 1e-12)  # of the relevance; two halves are halves whatever the order they are added in
+_LEAST = 0.1 * (1 - 1e-12)  # of the relevance: what has less is one of many small reasons
 _NONE: Reasons = frozenset()
 
 
@@ -70,9 +71,9 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
     """Rows by the reason they share; each row is in one group.
 
     The leading reasons of a row are the fewest variables, at most three, that together hold half of its
-    relevance, each with what is odd about it. Rows with the same leading reasons form a group. Those with
-    reasons that nobody shares, and the rarest if there are too many groups, go to a group that names only
-    some of their leading reasons, or none. What a group names is true of all its members.
+    relevance, each at least a tenth, with what is odd about it. Rows with the same leading reasons form a
+    group. Those with reasons that nobody shares, and the rarest if there are too many groups, go to a group
+    that names only some of their leading reasons, or none. What a group names is true of all its members.
 
     Parameters
     ----------
@@ -140,8 +141,8 @@ def _leading(e: Explanation) -> Indices:
     """(n, 3) codes of the leading reasons of each row, the most relevant first; -1 beyond them."""
     order = np.argsort(-e.relevance, axis=1, kind="stable")[:, :_MOST]
     parts = np.maximum(np.take_along_axis(e.relevance, order, axis=1), 0.0).astype(np.float64)
-    half = _HALF * np.maximum(e.relevance, 0.0).sum(axis=1, dtype=np.float64)
-    is_leading = np.cumsum(parts, axis=1) - parts < half[:, None]
+    total = np.maximum(e.relevance, 0.0).sum(axis=1, dtype=np.float64)[:, None]
+    is_leading = (np.cumsum(parts, axis=1) - parts < _HALF * total) & (parts >= _LEAST * total)
     rows, places = np.nonzero(is_leading)
     columns = order[rows, places]
     codes = np.full((len(e), _MOST), -1, dtype=np.intp)

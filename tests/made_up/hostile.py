@@ -61,7 +61,7 @@ def _with_text(row, text):
             {**category(text, 0.08), **told, "common": common},
             *others,
         ],
-        "neighbors": [{"name": text, "assignment_text": "1 %", "values": values}],
+        "neighbors": [{"name": text, "is_odd": False, "assignment_text": "1 %", "values": values}],
         "change": {"sentence": text, "steps": [step], "outlierness_text": "3"},
         "change_missing": None,
         "item": {"type": "text", "tokens": tokens, "absent": absent, "caption": text},

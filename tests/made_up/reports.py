@@ -178,6 +178,7 @@ def reason(name, direction, share, at=0.93):
             "low": "2.1",
             "high": "48",
             "at": None if is_missing else at if direction > 0 else 1 - at,
+            "side": "above",
             "low_at": low_at,
             "high_at": high_at,
             "expected_at": (low_at + high_at) / 2,
@@ -207,7 +208,7 @@ def neighbor(name, first, second, weight):
         {"name": second, "value": "2.2", "same": False},
         {"name": "flag", "value": "'SF'", "same": True},
     ]
-    return {"name": name, "assignment_text": weight, "values": values}
+    return {"name": name, "is_odd": False, "assignment_text": weight, "values": values}
 
 
 def _change(first, second):

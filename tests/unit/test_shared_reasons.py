@@ -16,11 +16,11 @@ from whyodd.words import judgement
 
 
 def leading_by_loop(e, i):
-    """The fewest reasons, at most three, that hold half of the relevance, from the slow plain way."""
+    """The fewest reasons, at most three, that hold half of the relevance, each a tenth: the plain way."""
     reasons = [reason for reason in e.reasons(i) if reason.relevance > 0]
     total, held, leading = sum(reason.relevance for reason in reasons), 0.0, set()
     for reason in reasons[:3]:
-        if held >= 0.5 * total * (1 - 1e-12):
+        if held >= 0.5 * total * (1 - 1e-12) or reason.relevance < 0.1 * total * (1 - 1e-12):
             break
         held += reason.relevance
         leading.add((reason.feature, judgement(reason)))

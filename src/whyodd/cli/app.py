@@ -34,11 +34,21 @@ class _OneSentenceErrors(TyperGroup):
         except BrokenPipeError:
             raise  # `whyodd demo | head` is no error; typer ends quietly
         except (OSError, ValueError, ModuleNotFoundError) as error:
-            _say(f"Error: {printable(str(error))}")
+            _say(f"Error: {printable(_sentence(error))}")
             raise typer.Exit(1) from None
         except MemoryError:
             _say("Error: there is not enough memory for this. Use fewer rows or columns.")
             raise typer.Exit(1) from None
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says; one that comes from the system as it is names the file first.
+
+    Without a file it is what is printed to: all others are opened by name.
+    """
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.filename or 'cannot print the results'}: {error.strerror}. Choose another place."
 
 
 def _say(text: str) -> None:

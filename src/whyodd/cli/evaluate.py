@@ -85,7 +85,7 @@ class Evaluation:
 
 def _methods(text: str) -> tuple[str, ...]:
     """Names of methods in a list such as "dtd,nearest"."""
-    names = names_of(text)
+    names = names_of(text or None)
     unknown = [name for name in names if name not in list(Method)]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "nothing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path  # noqa: TC003 - typer looks at it
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,11 +31,11 @@ from whyodd.cli.table_options import (
     names_of,
     tell,
 )
-from whyodd.io.results import TABLE_ENDINGS, write_table, write_text
-from whyodd.io.tables import STANDARD_INPUT
+from whyodd.io.results import TABLE_ENDINGS, put_table, put_text, write_files
+from whyodd.io.tables import STANDARD_INPUT, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whyodd.cli.table_model import Choice, Judgement, Learned, Table
     from whyodd.explanation import Explanation
@@ -187,16 +188,18 @@ def find_odd_rows(
 def _command(data: Path, train: Path | None, model: Path | None) -> str:
     options = [("--train", train), ("--model", model)]
     parts = [part for option, path in options if path is not None for part in (option, str(path))]
-    return shlex.join(["whyodd", "explain", str(data), *parts])
+    return shown(shlex.join(["whyodd", "explain", str(data), *parts]))
 
 
 def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
+    from whyodd.cli.table_model import listed
+
     for group, members in groups.items():
         for name in members:
             if name not in table.frame.columns:
                 raise ValueError(
                     f"--groups {group}: {table.name} has no column {name!r}. "
-                    f"It has: {', '.join(table.frame.columns)}."
+                    f"It has: {listed(table.frame.columns)}."
                 )
 
 
@@ -209,7 +212,7 @@ def summarize_findings(found: Findings, top: int, made_by: str | None = None) ->
         found.explanation,
         scores=judgement.scores,
         threshold=None if judgement.is_of_model else judgement.threshold,
-        title=found.table.path.name if found.table.path != STANDARD_INPUT else found.table.name,
+        title=shown(found.table.path.name) if found.table.path != STANDARD_INPUT else found.table.name,
         ids=found.table.ids,
         known_ids=learned.ids,
         normal=None if learned.table is None else learned.table.frame,
@@ -221,13 +224,15 @@ def summarize_findings(found: Findings, top: int, made_by: str | None = None) ->
 
 
 def write_results(found: Findings, summary: dict[str, Any], out: Path | None, report: Path | None) -> None:
-    """Write the table of reasons and the page that were asked for."""
+    """Write the table of reasons and the page that were asked for: both or, if one cannot be, neither."""
+    files: list[tuple[Path, Callable[[Path], object]]] = []
     if out is not None:
-        write_table(reasons_frame(found), out)
+        files.append((out, partial(put_table, reasons_frame(found))))
     if report is not None:
         from whyodd.report.render import render
 
-        write_text(render(summary), report)
+        files.append((report, partial(put_text, render(summary))))
+    write_files(*files)
 
 
 def reasons_frame(found: Findings) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import typer
@@ -21,14 +22,16 @@ PAGE_ENDINGS = (".html", ".htm")
 
 def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
     """Say before the work that a file cannot be written, or would replace one that is read."""
-    known = {path.resolve() for path in sources if path is not None}
+    known = {os.path.realpath(path) for path in sources if path is not None}
     for option, path, endings in outputs:
         if path is None:
             continue
         check_output(path, endings, option)
-        if path.resolve() in known:
-            raise ValueError(f"{option} {path} would replace a file that is read. Choose another name.")
-        known.add(path.resolve())
+        if os.path.realpath(path) in known:
+            raise ValueError(
+                f"{option} {path} would replace a file that is read or written too. Choose another name."
+            )
+        known.add(os.path.realpath(path))
 
 
 def say_written(*paths: Path | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -89,7 +88,8 @@ def score(
     )
     tell(found.notes)
     if prints_scores:
-        score_frame(found.table, found.judgement).write_csv(sys.stdout)
+        # Bytes: what other programs read is UTF-8, whatever letters this terminal has.
+        typer.echo(score_frame(found.table, found.judgement).write_csv().encode(), nl=False)
         return
     if out is not None:
         write_table(score_frame(found.table, found.judgement), out)

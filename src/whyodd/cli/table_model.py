@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Rows that are explained at most; the others are only scored.
 MOST_EXPLAINED = 10_000
-_NAMES_TOLD = 10
+_NAMES_TOLD, _LETTERS_TOLD = 10, 60
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Table:
         if name is None or name not in self.frame.columns:
             return None
         series = self.frame[name]
-        if series.dtype.is_nested():
+        if series.dtype.is_nested() or series.dtype == polars().Binary:
             raise ValueError(
-                f"Column {name!r} of {self.name} holds lists or objects, expected texts or numbers."
+                f"Column {name!r} of {self.name} holds lists, objects or bytes, expected texts or numbers."
             )
         return series
 
@@ -163,8 +163,9 @@ class Judgement:
 
 def read_tables(data: Path, train: Path | None, choice: Choice) -> tuple[Table, Table | None]:
     """The rows to judge, and those to learn from if these are others."""
-    table = Table(data, read_table(data))
-    known = None if train is None else Table(train, read_table(train))
+    ids = () if choice.id_column is None else (choice.id_column,)
+    table = Table(data, read_table(data, ids))
+    known = None if train is None else Table(train, read_table(train, ids))
     _check_named(choice, table, known)
     return table.chosen(choice), None if known is None else known.chosen(choice)
 
@@ -182,7 +183,8 @@ def _check_named(choice: Choice, table: Table, known: Table | None) -> None:
 
 
 def _no_column(table: Table, name: str) -> ValueError:
-    return ValueError(f"{table.name} has no column {name!r}. It has: {listed(table.frame.columns)}.")
+    there = listed(table.frame.columns)
+    return ValueError(f"{table.name} has no column {shortened(name)!r}. It has: {there}.")
 
 
 def learned_from(
@@ -307,10 +309,15 @@ def _unread(model: Any, columns: Sequence[str]) -> frozenset[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a sentence; not all if they are many."""
-    shown = ", ".join(repr(name) for name in names[:_NAMES_TOLD])
+    """Names for a sentence; not all if they are many, and not in full if they are long."""
+    shown = ", ".join(repr(shortened(name)) for name in names[:_NAMES_TOLD])
     more = len(names) - _NAMES_TOLD
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def shortened(name: str) -> str:
+    """The beginning of a long name."""
+    return name if len(name) <= _LETTERS_TOLD else f"{name[:_LETTERS_TOLD]}…"
 
 
 def score_frame(table: Table, judgement: Judgement) -> Any:

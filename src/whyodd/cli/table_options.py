@@ -71,8 +71,10 @@ def names_of(text: str | None) -> tuple[str, ...]:
     (('a', 'b'), ('a,b',), ())
     """
     parts = re.split(r"(?<!\\),", text or "")
-    names = (part.strip().replace("\\,", ",") for part in parts if part.strip())
-    return tuple(dict.fromkeys(names))
+    names = tuple(dict.fromkeys(part.strip().replace("\\,", ",") for part in parts if part.strip()))
+    if text is not None and not names:
+        raise typer.BadParameter(f"{text!r}: expected names of columns, as in a,b.")
+    return names
 
 
 def groups_of(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
@@ -87,7 +89,7 @@ def groups_of(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
     for text in texts or ():
         name, _, members = text.partition("=")
-        if not name.strip() or not names_of(members):
+        if not name.strip() or not members.strip(" ,"):
             raise typer.BadParameter(f"{text!r}: expected a name and columns, as in address=street,city.")
         if name.strip() in groups:
             raise typer.BadParameter(f"The group {name.strip()!r} comes twice.")
@@ -108,6 +110,8 @@ def check_inputs(data: Path, train: Path | None, model: Path | None, share: floa
             check_table(path)
     if model is not None and not model.exists():
         raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
+    if model is not None and model.is_dir():
+        raise IsADirectoryError(f"{model} is a folder, expected a file that whyodd fit wrote.")
     check_installed("polars", *(() if model is None else ("skops",)))
 
 

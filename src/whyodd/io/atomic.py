@@ -3,29 +3,58 @@
 from __future__ import annotations
 
 import os
+import secrets
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+# Of a name, at its end: file systems allow 255 bytes, and a letter may take four.
+_MOST_LETTERS = 50
+
+
+class CannotWriteError(OSError):
+    """A file cannot be written; says which, and why."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Draft to write to, beside ``path`` and with its ending; takes its place at the end of the block.
 
-    If the block fails there is no trace of the draft, and what was at ``path`` is still there.
+    If the block fails there is no trace of the draft, and what was at ``path`` is still there. A link stays
+    one: what it leads to is replaced. A device or a pipe is not replaced by a file.
     """
-    draft = path.with_name(f".{os.getpid()}.{path.name}")
+    target = Path(os.path.realpath(path))
+    if not is_replaceable(target):
+        raise _cannot_write(path, "it is a device or a pipe, not a file")
+    draft = target.with_name(draft_name(target.name))
     try:
         yield draft
-        draft.replace(path)
+        draft.replace(target)
+    except CannotWriteError:
+        raise  # of another file that is written at the same time
     except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}. Write to another place.") from error
+        raise _cannot_write(path, str(error.strerror or error)) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # such as on a disk that is read-only: it would hide what was wrong
+            draft.unlink()
+
+
+def _cannot_write(path: Path, why: str) -> CannotWriteError:
+    return CannotWriteError(f"cannot write {path}: {why}. Write to another place.")
+
+
+def draft_name(name: str) -> str:
+    """Hidden, with the same ending, and like no other: also threads may write to the same place at a time."""
+    return f".{os.getpid()}.{secrets.token_hex(4)}.{name[-_MOST_LETTERS:]}"
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether there is nothing at ``path``, or a file or a folder: a file never takes a device's place."""
+    return not path.exists() or path.is_file() or path.is_dir()
 
 
 def make_folder(folder: Path) -> None:

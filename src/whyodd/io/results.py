@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from contextlib import ExitStack
+from functools import partial
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyodd.io.atomic import replacing
+from whyodd.io.atomic import is_replaceable, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 
 def _write_parquet(frame: Any, file: Any) -> None:
@@ -45,25 +48,39 @@ def check_output(path: Path, endings: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} {path}: expected a name that ends in {' or '.join(endings)}.")
     if path.is_dir():
         raise IsADirectoryError(f"{option} {path} is a folder, expected the name of a file to write.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
+    target = Path(os.path.realpath(path))  # where a link leads to
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{option} {path}: there is no folder {target.parent}. Make it first.")
+    if not is_replaceable(target):
+        raise OSError(f"{option} {path} is a device or a pipe, expected the name of a file to write.")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=target.parent):
             pass  # the only way to know: permissions tell not all
     except OSError as error:
         raise OSError(
-            f"{option} {path}: the folder {path.parent} cannot be written to "
+            f"{option} {path}: the folder {target.parent} cannot be written to "
             f"({error.strerror or error}). Choose another place."
         ) from None
 
 
+def write_files(*files: tuple[Path, Callable[[Path], object]]) -> None:
+    """Write files, each by a function that is given a draft; all of them appear complete, or none."""
+    with ExitStack() as stack:
+        for path, write in files:
+            write(stack.enter_context(replacing(path)))
+
+
+def put_table(frame: Any, draft: Path) -> None:
+    """Write a Polars frame as the ending of a new file says: one of ``TABLE_ENDINGS``."""
+    with draft.open("xb") as file:
+        _WRITERS[draft.suffix.lower()](frame, file)
+
+
+def put_text(text: str, draft: Path) -> None:
+    """Write a text as UTF-8."""
+    draft.write_text(text, encoding="utf-8")
+
+
 def write_table(frame: Any, path: Path) -> None:
     """Write a Polars frame as the ending of ``path`` says: one of ``TABLE_ENDINGS``."""
-    with replacing(path) as draft, draft.open("xb") as file:
-        _WRITERS[path.suffix.lower()](frame, file)
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a text as UTF-8."""
-    with replacing(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+    write_files((path, partial(put_table, frame)))

@@ -38,7 +38,7 @@ def save(model: Any, path: str | Path) -> None:
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
     appears complete or not at all: a process that is killed while it saves leaves what was there, and may
-    leave a hidden file ``.<process>.<name>`` beside it, which nothing reads and you may delete.
+    leave a hidden file ``.<process>.<...>.<name>`` beside it, which nothing reads and you may delete.
 
     Parameters
     ----------

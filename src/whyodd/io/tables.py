@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import zlib
 from contextlib import contextmanager
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
+from whyodd.io.table_mistakes import DAMAGED, NOT_UTF8, first_words, json_mistake, parquet_mistake
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -22,10 +25,10 @@ _PACKED = tuple(f"{ending}.gz" for ending in (*_SEPARATORS, *_JSON))
 _ENDINGS = (*_SEPARATORS, ".parquet", *_JSON, ".npy", ".npz", *_PACKED)
 # In place of the name of a file.
 STANDARD_INPUT = Path("-")
-_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+_GZIP, _PARQUET, _MARK = b"\x1f\x8b", b"PAR1", b"\xef\xbb\xbf"
 
 
-def read_table(path: Path | str) -> Any:
+def read_table(path: Path | str, as_written: Collection[str] = ()) -> Any:
     """Table of a file as a Polars frame; what kind of file it is, its ending says.
 
     Parameters
@@ -36,6 +39,8 @@ def read_table(path: Path | str) -> Any:
         ``.ndjson`` with an object per line, ``.json`` with an array of objects; all these also ``.gz``.
         ``.parquet``. ``.npy`` or ``.npz`` with one array of numbers (n,) or (n, columns). "-" is standard
         input: CSV, JSON or Parquet, as its first bytes say.
+    as_written : collection of str, optional
+        Columns that name rows: in text 007 is no 7, and no number is rounded.
 
     Returns
     -------
@@ -46,15 +51,32 @@ def read_table(path: Path | str) -> Any:
     check_table(path)
     name = table_name(path)
     with _clear_errors(name):
-        frame = _read_input(name) if path == STANDARD_INPUT else _read(path, _ending(path), name)
+        if path == STANDARD_INPUT:
+            frame = _read_input(name, as_written)
+        else:
+            frame = _read(path, _ending(path), name, as_written)
+    if frame.width == 0:
+        raise ValueError(f"{name} has no columns.")
     if frame.height == 0:
         raise ValueError(f"{name} has names of columns, but no rows.")
-    return frame
+    return _with_known_types(frame, as_written)
+
+
+def _with_known_types(frame: Any, as_written: Collection[str]) -> Any:
+    """Whole numbers beyond 64 bits as decimal ones: no array can hold them."""
+    pl = polars()
+    huge = [name for name in frame.columns if frame[name].dtype in (pl.Int128, pl.UInt128)]
+    return frame.with_columns(pl.col([name for name in huge if name not in as_written]).cast(pl.Float64))
 
 
 def table_name(path: Path) -> str:
     """What messages call a table."""
-    return "Standard input" if path == STANDARD_INPUT else str(path)
+    return "Standard input" if path == STANDARD_INPUT else shown(str(path))
+
+
+def shown(name: str) -> str:
+    """Name of a file as a text that can be written: some are bytes that are no letters."""
+    return os.fsencode(name).decode("utf-8", errors="replace")
 
 
 def _ending(path: Path) -> str:
@@ -81,49 +103,67 @@ def check_table(path: Path) -> None:
         raise ValueError(f"{path} is empty.")
 
 
-def _read(path: Path, ending: str, name: str) -> Any:
-    pl = polars()
+def _read(path: Path, ending: str, name: str, as_written: Collection[str]) -> Any:
     if ending == ".parquet":
-        return pl.read_parquet(path, glob=False)  # a name such as [a].parquet is no pattern
+        return _read_parquet(path if _is_plain(path) else path.read_bytes(), name)
     if ending in (".npy", ".npz"):
         return _frame_of_array(_only_array(path))
     kind = ending.removesuffix(".gz")
-    # A pipe can be read only once.
-    source = path if kind == ending and path.is_file() else _unpacked(path.read_bytes())
-    return _read_json(source, kind) if kind in _JSON else _read_text(source, name, _SEPARATORS[kind])
+    source = path if kind == ending and _is_plain(path) else _unpacked(path.read_bytes())
+    if kind in _JSON:
+        return _read_json(source, kind, name)
+    return _read_text(source, name, _SEPARATORS[kind], as_written)
 
 
-def _read_input(name: str) -> Any:
+def _is_plain(path: Path) -> bool:
+    """Whether others may read a file by its name: a pipe is read once, and Polars wants names in UTF-8."""
+    return path.is_file() and os.fsencode(path) == str(path).encode("utf-8", errors="replace")
+
+
+def _read_input(name: str, as_written: Collection[str]) -> Any:
+    if sys.stdin is None:
+        raise ValueError(f"{name} is closed. Name a file, or pipe a table into this command.")
     content = sys.stdin.buffer.read()
     if content.startswith(_PARQUET):
-        return polars().read_parquet(content)
+        return _read_parquet(content, name)
     content = _unpacked(content)
-    first = content[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if not first and not content.strip():
-        raise ValueError(f"{name} is empty.")
+    first = content[:1000].removeprefix(_MARK).lstrip()[:1]
     if first in (b"{", b"["):
-        return _read_json(content, ".json")
-    return _read_text(content, name, ",")
+        return _read_json(content, ".json", name)
+    return _read_text(content, name, ",", as_written)
+
+
+def _read_parquet(source: Path | bytes, name: str) -> Any:
+    pl = polars()
+    try:
+        return pl.read_parquet(source, glob=False)  # a name such as [a].parquet is no pattern
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{name} cannot be read: {parquet_mistake(error)}.") from None
 
 
 def _unpacked(content: bytes) -> bytes:
     return gzip.decompress(content) if content.startswith(_GZIP) else content
 
 
-def _read_text(source: Path | bytes, name: str, usual: str) -> Any:
+def _read_text(source: Path | bytes, name: str, usual: str, as_written: Collection[str]) -> Any:
     from whyodd.io.text_tables import read_text_table
 
     polars()
-    return read_text_table(source, name, usual)
+    return read_text_table(source, name, usual, as_written)
 
 
-def _read_json(source: Path | bytes, kind: str) -> Any:
+def _read_json(source: Path | bytes, kind: str, name: str) -> Any:
     """Objects one per line, or, where that is allowed, as one array."""
     pl = polars()
-    content = source if isinstance(source, bytes) else source.read_bytes()
-    if kind == ".json" and content[:1000].lstrip().startswith(b"["):
-        return _with_dates(pl.read_json(content, infer_schema_length=None))
-    return _with_dates(pl.read_ndjson(content, infer_schema_length=None))
+    content = (source if isinstance(source, bytes) else source.read_bytes()).removeprefix(_MARK)
+    is_array = kind == ".json" and content[:1000].lstrip().startswith(b"[")
+    read = pl.read_json if is_array else pl.read_ndjson
+    try:
+        return _with_dates(read(content, infer_schema_length=None))
+    except pl.exceptions.NoDataError:
+        raise
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{name} cannot be read: {json_mistake(error, content, is_array)}.") from None
 
 
 def _with_dates(frame: Any) -> Any:
@@ -175,20 +215,16 @@ def _clear_errors(name: str) -> Iterator[None]:
         yield
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
-    except (EOFError, zlib.error):
-        raise ValueError(f"{name} cannot be read: it is damaged or cut short.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise ValueError(f"{name} cannot be read: {DAMAGED}.") from None
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{name} cannot be read: {_reason(error)}.") from None
     except OSError as error:
-        raise OSError(f"{name} cannot be read: {error.strerror or _reason(error)}.") from None
+        raise OSError(f"{name} cannot be read: {error.strerror or first_words(error)}.") from None
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong with a file, in a few words."""
-    text = str(error).strip()
-    if "utf-8" in text.lower():
-        return "it is not UTF-8 text. Save it as UTF-8"
-    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+    return f"{NOT_UTF8}. Save it as UTF-8" if "utf-8" in str(error).lower() else first_words(error)
 
 
 def polars() -> Any:

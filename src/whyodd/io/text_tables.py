@@ -5,21 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from whyodd.io.table_mistakes import LONGEST_LINE, NOT_UTF8, check_is_text, text_mistake
 
-    # A file, or what was read from one.
-    Source = Path | bytes
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from whyodd.io.table_mistakes import Source
 
 # How people write that there is no value; nothing at all is one anyway.
 _NOTHING = ["NA", "N/A", "n/a", "na", "null", "NULL", "None", "-"]
 _SEPARATORS = (",", ";", "\t", "|")
-_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# What other programs put between values.
+_UNKNOWN_SEPARATORS = {None: "spaces", ":": "colons", "^": "carets", "~": "tildes"}
 # Bytes and lines that tell the separator.
 _SAMPLE_BYTES, _SAMPLE_LINES = 1 << 18, 200
 # A separator fits if so many lines have as many values as the first.
@@ -30,9 +33,7 @@ _TYPED_ROWS = 10_000
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _TOO_NARROW = re.compile(r"could not parse .* as dtype `([^`]+)` at column .* \(column number (\d+)\)", re.S)
-# What Polars adds to a name that comes again.
-_TWICE = "_duplicated_0"
-NOT_UTF8 = "it is not UTF-8 text"
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Layout:
     decimal_comma: bool = False
 
 
-def read_text_table(source: Source, name: str, usual: str = ",") -> Any:
+def read_text_table(source: Source, name: str, usual: str = ",", as_written: Collection[str] = ()) -> Any:
     """Polars frame of a text table with names in its first line.
 
     Parameters
@@ -53,6 +54,8 @@ def read_text_table(source: Source, name: str, usual: str = ",") -> Any:
         What messages call it.
     usual : str, default ","
         What is expected to separate values; another separator is taken if it fits and this one does not.
+    as_written : collection of str, optional
+        Columns whose values stay as they are written: 007 is no 7.
     """
     import polars as pl
 
@@ -64,12 +67,15 @@ def read_text_table(source: Source, name: str, usual: str = ",") -> Any:
         "decimal_comma": layout.decimal_comma,
         "glob": False,
     }
-    names = _checked_names(pl.read_csv(source, n_rows=0, **options).columns, sample, name)
+    known = pl.read_csv(source, n_rows=0, **options).columns
+    names = _checked_names(_first_record(sample, layout.separator, known), name)
+    wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written}
     try:
-        frame = _read_with_wide_types(source, names, options)
+        frame = _read_with_wide_types(source, known, wide, options)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{name} cannot be read: {_reason(error, source, layout.separator)}.") from None
-    return _with_stripped_names(_with_numbers(frame))
+        raise ValueError(f"{name} cannot be read: {text_mistake(error, source, layout.separator)}.") from None
+    frame.columns = names
+    return _with_numbers(frame, as_written)
 
 
 # ---- what separates values --------------------------------------------------------------------------------
@@ -87,7 +93,7 @@ def layout_of(sample: str, name: str, usual: str = ",") -> Layout:
     shares = {separator: _agreement(sample, separator) for separator in _SEPARATORS}
     possible = {key: share for key, share in shares.items() if share > 0.0 or (key == usual and share == 0.0)}
     if not possible:
-        _check_spaces(sample, name)
+        _check_other_separators(sample, name)
         return Layout(usual)
     fitting = [separator for separator, share in possible.items() if share >= _FITS]
     if len(fitting) > 1:
@@ -118,48 +124,58 @@ def _has_decimal_commas(sample: str, separator: str) -> bool:
     return not has_points and any(map(_DECIMAL_COMMA.fullmatch, cells))
 
 
-def _check_spaces(sample: str, name: str) -> None:
-    """A single column of several words with as many in each line was meant as several columns."""
-    counts = {len(line.split()) for line in sample.splitlines()[:_SAMPLE_LINES] if line.strip()}
-    if len(counts) == 1 and counts.pop() > 1 and '"' not in sample.partition("\n")[0]:
-        raise ValueError(
-            f"{name} seems to have spaces between its values, expected {', '.join(_known_separators())}. "
-            "Save it with one of these."
-        )
-
-
-def _known_separators() -> list[str]:
-    return [_NAMES[separator] for separator in _SEPARATORS]
+def _check_other_separators(sample: str, name: str) -> None:
+    """A single column with as many parts in each line was meant as several columns."""
+    lines = [line for line in sample.splitlines()[:_SAMPLE_LINES] if line.strip()]
+    for separator, words in _UNKNOWN_SEPARATORS.items():
+        counts = {len(line.split(separator)) for line in lines}
+        if len(counts) == 1 and counts.pop() > 1 and '"' not in lines[0]:
+            known = ", ".join(_NAMES[separator] for separator in _SEPARATORS)
+            raise ValueError(
+                f"{name} seems to have {words} between its values, expected {known}. "
+                "Save it with one of these."
+            )
 
 
 def _sample(source: Source, name: str) -> str:
     """The first lines, without what is cut off."""
-    beginning = source[:_SAMPLE_BYTES] if isinstance(source, bytes) else _first_bytes(source)
-    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(f"{name} cannot be read: {NOT_UTF8}, but UTF-16. Save it as UTF-8.")
-    text = beginning.decode("utf-8-sig", errors="replace")
-    is_cut = len(beginning) == _SAMPLE_BYTES and "\n" in text
+    beginning = _first_bytes(source)
+    check_is_text(source, beginning, name)
+    text = _LONE_RETURN.sub(" ", beginning.decode("utf-8-sig", errors="replace"))
+    is_cut = len(beginning) >= _SAMPLE_BYTES and "\n" in text
     return text[: text.rindex("\n") + 1] if is_cut else text
 
 
-def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_SAMPLE_BYTES)
+def _first_bytes(source: Source) -> bytes:
+    """Some bytes, and as many more as the first line has."""
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        beginning = file.read(_SAMPLE_BYTES)
+        return beginning if b"\n" in beginning else beginning + file.readline(LONGEST_LINE)
 
 
 # ---- names ------------------------------------------------------------------------------------------------
 
 
-def _checked_names(names: list[str], sample: str, name: str) -> list[str]:
-    """What Polars takes for names of columns may be something else."""
-    if all(map(_is_number, names)):
+def _first_record(sample: str, separator: str, known: list[str]) -> list[str]:
+    """Names as they are written: of two that are the same Polars renames one."""
+    record = next((record for record in _records(io.StringIO(sample), separator) if record), [])
+    return record if len(record) == len(known) else known
+
+
+def _checked_names(names: list[str], name: str) -> list[str]:
+    """Names without blanks around them; a column without a name is called by its place."""
+    stripped = [column.strip() for column in names]
+    if all(map(_is_number, stripped)):
         raise ValueError(f"The first line of {name} holds numbers, expected names of columns. Add them.")
-    if "\ufffd" in sample.partition("\n")[0]:
-        raise ValueError(f"{name} cannot be read: {NOT_UTF8}. Save it as UTF-8.")
-    for column in names:
-        if column.endswith(_TWICE) and column.removesuffix(_TWICE) in names:
-            raise ValueError(f"{name} has two columns {column.removesuffix(_TWICE)!r}. Rename one.")
-    return names
+    if not any(stripped):
+        raise ValueError(f"The first line of {name} holds no names of columns. Add them.")
+    if any("\ufffd" in column for column in stripped):
+        raise ValueError(f"{name} cannot be read: {NOT_UTF8} (line 1). Save it as UTF-8.")
+    named = [column or f"column {place}" for place, column in enumerate(stripped, start=1)]
+    twice = [column for column, count in Counter(named).items() if count > 1]
+    if twice:
+        raise ValueError(f"{name} has two columns {twice[0]!r}. Rename one.")
+    return named
 
 
 def _is_number(text: str) -> bool:
@@ -170,22 +186,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _with_stripped_names(frame: Any) -> Any:
-    """Names without the blanks that follow a separator in some files."""
-    stripped = [name.strip() for name in frame.columns]
-    if len(set(stripped)) == len(stripped):
-        frame.columns = stripped
-    return frame
-
-
 # ---- types ------------------------------------------------------------------------------------------------
 
 
-def _read_with_wide_types(source: Source, names: list[str], options: dict[str, Any]) -> Any:
+def _read_with_wide_types(
+    source: Source, names: list[str], wide: dict[str, Any], options: dict[str, Any]
+) -> Any:
     """The table, read again with a wider type for a column where a late value does not fit the first ones."""
     import polars as pl
 
-    wider: dict[str, Any] = {}
     while True:
         try:
             return pl.read_csv(
@@ -193,26 +202,34 @@ def _read_with_wide_types(source: Source, names: list[str], options: dict[str, A
                 null_values=_NOTHING,
                 try_parse_dates=True,
                 infer_schema_length=_TYPED_ROWS,
-                schema_overrides=wider,
+                schema_overrides=wide,
                 **options,
             )
         except pl.exceptions.ComputeError as error:
             found = _TOO_NARROW.search(str(error))
             if found is None or found[1] == "str":
                 raise
-            wider[names[int(found[2]) - 1]] = pl.Float64 if found[1].startswith("i") else pl.String
+            wide[names[int(found[2]) - 1]] = pl.Float64 if found[1].startswith("i") else pl.String
 
 
-def _with_numbers(frame: Any) -> Any:
+def _with_numbers(frame: Any, as_written: Collection[str]) -> Any:
     """Columns of texts that are all numbers as numbers: with blanks around them, or with many gaps before."""
     import polars as pl
 
     for name in frame.select(pl.col(pl.String)).columns:
         first = frame[name].drop_nulls().head(1)
         if len(first) and _is_number(first[0].strip()):
-            frame = _with_column_of_numbers(frame, name)
-    huge = [name for name, dtype in frame.schema.items() if str(dtype) == "Int128"]
-    return frame.with_columns(pl.col(huge).cast(pl.Float64)) if huge else frame
+            number = _exact_numbers if name in as_written else _with_column_of_numbers
+            frame = number(frame, name)
+    return frame
+
+
+def _exact_numbers(frame: Any, name: str) -> Any:
+    """Whole numbers that are written as they are: without a zero before them, a sign or an exponent."""
+    import polars as pl
+
+    numbers = frame[name].cast(pl.Int64, strict=False)
+    return frame.with_columns(numbers) if numbers.cast(pl.String).equals(frame[name]) else frame
 
 
 def _with_column_of_numbers(frame: Any, name: str) -> Any:
@@ -224,44 +241,3 @@ def _with_column_of_numbers(frame: Any, name: str) -> Any:
         except pl.exceptions.PolarsError:
             continue
     return frame
-
-
-# ---- what is wrong ----------------------------------------------------------------------------------------
-
-
-def _reason(error: Exception, source: Source, separator: str) -> str:
-    """What is wrong with a text table, in a few words, and where."""
-    text = str(error).strip()
-    if "utf-8" in text.lower():
-        return f"{NOT_UTF8}{_place(_line_of_broken_letters(source))}. Save it as UTF-8"
-    if "more fields than defined" in text:
-        where = _place(_line_of_long_row(source, separator))
-        return f"a row has more values than there are names of columns{where}"
-    if "as dtype `str`" in text:
-        return "a quotation mark is opened, but never closed"
-    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
-
-
-def _place(line: int | None) -> str:
-    return "" if line is None else f" (line {line})"
-
-
-def _line_of_broken_letters(source: Source) -> int | None:
-    with _opened(source) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return None
-
-
-def _line_of_long_row(source: Source, separator: str) -> int | None:
-    with io.TextIOWrapper(_opened(source), encoding="utf-8", errors="replace", newline="") as text:
-        reader = csv.reader(text, delimiter=separator)
-        expected = len(next(reader))
-        return next((reader.line_num for record in reader if len(record) > expected), None)
-
-
-def _opened(source: Source) -> Any:
-    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")

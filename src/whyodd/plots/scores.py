@@ -33,7 +33,7 @@ def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> An
     ----------
     e : Explanation
     threshold : float, optional
-        Rows above it are anomalies.
+        Rows above it are anomalies; by default that of the model, if it has one.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -47,6 +47,7 @@ def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> An
     and so has the outlierness where the highest is more than 30 times the median.
     """
     check_rows(e)
+    threshold = e.threshold if threshold is None else threshold
     if threshold is not None and not np.isfinite(threshold):
         raise ValueError(f"threshold={threshold!r}: expected a number, such as 1.5.")
     values = np.asarray(e.outlierness, dtype=np.float64)

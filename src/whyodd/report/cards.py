@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.report.changes import Change, smallest_change
-from whyodd.report.usual import scale, values_of_centers
-from whyodd.words import is_missing, is_number, judgement, number, percent, text, value_texts
+from whyodd.report.known_rows import called, outlierness_of_centers
+from whyodd.report.usual import scale
+from whyodd.words import is_number, judgement, number, percent, text, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from whyodd.explanation import Explanation, Neighbor
+    from whyodd.report.known_rows import KnownRows
     from whyodd.report.usual import Usual
     from whyodd.words import OddRow, Reason
 
@@ -23,6 +27,7 @@ _REASONS = 8
 _IN_A_SENTENCE = 3
 _NEIGHBORS = 3
 _COMPARED = 4  # reasons that are shown of a normal row
+_AMONG_ITS_LIKE = {"too high": "high for rows like it", "too low": "low for rows like it"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +40,17 @@ class Cards:
         Of the rows that are told in detail, the oddest first.
     threshold : float
     usual : Usual
-    ids, known_ids : sequence, optional
-        What rows are called, those that were given and those of the training data.
+    known : KnownRows
+        What the rows are compared with.
+    ids : sequence, optional
+        What rows are called.
     """
 
     shown: Explanation
     threshold: float
     usual: Usual
+    known: KnownRows
     ids: Sequence[Any] | None
-    known_ids: Sequence[Any] | None
 
     def told(self, groups: Sequence[int]) -> list[dict[str, Any]]:
         """A card for each row, whose groups come in the same order."""
@@ -57,12 +64,12 @@ class Cards:
 
     def _head(self, e: Explanation, i: int) -> dict[str, Any]:
         row, o = int(e.rows[i]), float(e.outlierness[i])
-        called = _called(self.ids, row)
+        name = called(self.ids, row)
         return {
             "rank": i + 1,
             "row": row,
-            "id": called,
-            "name": f"row {row}" if called is None else called,
+            "id": name,
+            "name": f"row {row}" if name is None else name,
             "outlierness": o,
             "outlierness_text": number(o),
             "times": o / self.threshold if self.threshold > 0.0 else None,
@@ -89,20 +96,23 @@ class Cards:
 
     @cached_property
     def _neighbors(self) -> list[list[Neighbor]]:
-        return self.shown.neighbors(_NEIGHBORS)
+        # Those without any weight are not nearer than all others.
+        rows = self.shown.neighbors(_NEIGHBORS)
+        return [[neighbor for neighbor in row if neighbor.assignment > 0.0] for row in rows]
 
     def _reason(self, reason: Reason, share: float | None) -> dict[str, Any]:
         value, expected = value_texts(reason)
+        usual = self._usual_range(reason)
         return {
             "name": reason.feature,
             "value": value,
             "expected": expected,
             "direction": reason.direction,
-            "judgement": judgement(reason),
+            "judgement": _judgement(reason, None if usual is None else usual["side"]),
             "relevance": reason.relevance,
             "share": share,
             "share_text": "" if share is None else percent(share),
-            "usual": self._usual_range(reason),
+            "usual": usual,
             "common": self._common(reason.feature),
         }
 
@@ -114,7 +124,8 @@ class Cards:
         places = {"at": float(reason.value), "low_at": low, "high_at": high}
         if is_number(reason.expected) and np.isfinite(reason.expected):
             places["expected_at"] = float(reason.expected)
-        return {"low": number(low), "high": number(high), "expected_at": None} | scale(places)
+        side = "above" if reason.value > high else "below" if reason.value < low else "inside"
+        return {"low": number(low), "high": number(high), "side": side, "expected_at": None} | scale(places)
 
     def _common(self, name: str) -> list[dict[str, str]] | None:
         found = self.usual.common(name)
@@ -129,25 +140,32 @@ class Cards:
     def _neighbor(self, neighbor: Neighbor, odd: OddRow) -> dict[str, Any]:
         values = dict(zip(self.shown.feature_names, self._center_values[neighbor.center], strict=True))
         return {
-            "name": self._known_name(neighbor),
+            "name": self.known.name(neighbor.center),
             "assignment_text": percent(neighbor.assignment),
+            "is_odd": self._odd_centers[neighbor.center],
             "values": [_compared(reason, values[reason.feature]) for reason in odd.reasons[:_COMPARED]],
         }
 
-    def _known_name(self, neighbor: Neighbor) -> str:
-        if neighbor.row is None:
-            return f"normal point {neighbor.center} of the model"
-        return _called(self.known_ids, neighbor.row) or f"training row {neighbor.row}"
+    @cached_property
+    def _centers(self) -> NDArray[np.intp]:
+        found = {neighbor.center for row in self._neighbors for neighbor in row}
+        return np.array(sorted(found), dtype=np.intp)
 
     @cached_property
     def _center_values(self) -> dict[int, Any]:
-        centers = np.unique([neighbor.center for row in self._neighbors for neighbor in row]).astype(np.intp)
-        return dict(zip(centers.tolist(), values_of_centers(self.shown, centers), strict=True))
+        return dict(zip(self._centers.tolist(), self.known.values(self._centers), strict=True))
+
+    @cached_property
+    def _odd_centers(self) -> dict[int, bool]:
+        odd = outlierness_of_centers(self.shown, self._centers) > self.threshold
+        return dict(zip(self._centers.tolist(), odd.tolist(), strict=True))
 
 
-def _called(ids: Sequence[Any] | None, row: int) -> str | None:
-    """What a row is called, if it has a name."""
-    return None if ids is None or is_missing(ids[row]) else str(ids[row])
+def _judgement(reason: Reason, side: str | None) -> str:
+    """What is odd about a value; one that is not beyond what is usual is so only among rows like it."""
+    words = judgement(reason)
+    is_relative = side is not None and (words, side) not in (("too high", "above"), ("too low", "below"))
+    return _AMONG_ITS_LIKE.get(words, words) if is_relative else words
 
 
 def _measured(odd: OddRow) -> float:

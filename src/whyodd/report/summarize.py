@@ -9,6 +9,7 @@ import numpy as np
 
 from whyodd.report.cards import Cards
 from whyodd.report.histogram import histogram
+from whyodd.report.known_rows import KnownRows
 from whyodd.report.trust import trust
 from whyodd.report.usual import usual_values
 from whyodd.shared_reasons import group_by_reason, leading_labels
@@ -47,10 +48,12 @@ class Threshold:
     source: str
 
     @classmethod
-    def of(cls, e: Explanation, scores: NDArray[np.float64], given: float | None) -> Threshold:
+    def of(
+        cls, e: Explanation, scores: NDArray[np.float64], given: float | None, source: str | None
+    ) -> Threshold:
         """The one that was given, or that of the model, or one that the oddest rows exceed."""
         if given is not None:
-            return cls(float(given), "The threshold was chosen for this report.")
+            return cls(float(given), source or "The threshold was chosen for this report.")
         if e.threshold is not None:
             return cls(e.threshold, "The threshold is the model's own.")
         return cls.of_oddest(scores)
@@ -68,6 +71,7 @@ def summarize(
     *,
     scores: ArrayLike | None = None,
     threshold: float | None = None,
+    threshold_source: str | None = None,
     title: str | None = None,
     ids: Sequence[Any] | None = None,
     known_ids: Sequence[Any] | None = None,
@@ -87,6 +91,8 @@ def summarize(
         Outlierness of all rows, if ``e`` explains only some of them: ``e.rows`` are positions in it.
     threshold : float, optional
         Outlierness above which a row is odd; by default that of the model.
+    threshold_source : str, optional
+        A sentence that says where that threshold comes from.
     title : str, optional
         What the table is called.
     ids : sequence of length N, optional
@@ -111,7 +117,7 @@ def summarize(
     """
     _check(e, top)
     all_scores = np.asarray(e.outlierness if scores is None else scores, dtype=np.float64)
-    cut = Threshold.of(e, all_scores, threshold)
+    cut = Threshold.of(e, all_scores, threshold, threshold_source)
     is_odd = e.outlierness > cut.value
     n_odd = int(np.count_nonzero(all_scores > cut.value))
     odd = e[_odd_rows(e, is_odd)]
@@ -120,7 +126,7 @@ def summarize(
     shown = listed[:top]
     group_of = _group_of(groups, len(odd))
     usual = usual_values(e, normal, ~is_odd)
-    cards = Cards(shown, cut.value, usual, ids, known_ids)
+    cards = Cards(shown, cut.value, usual, KnownRows(shown, normal, known_ids), ids)
     n_listed = len(listed) if n_odd else 0
     return {
         "version": __version__,
@@ -130,14 +136,18 @@ def summarize(
         "method": e.method,
         "is_additive": e.is_additive,
         "counts": {"rows": len(all_scores), "odd": n_odd, "explained": len(e), "shown": len(shown)},
-        "threshold": {"value": cut.value, "text": number(cut.value), "source": cut.source},
+        "threshold": {
+            "value": cut.value,
+            "text": number(cut.value),
+            "source": threshold_source or cut.source,
+        },
         "scores": histogram(all_scores, cut.value),
         "usual_source": usual.source,
         "groups": [_group(group, len(listed)) for group in groups],
         "anomalies": cards.told(group_of),
         "rest": cards.listed(listed, leading_labels(listed), group_of, len(shown)),
         "n_unlisted": max(n_odd - n_listed, 0),
-        "trust": trust(listed),
+        "trust": trust(listed, threshold=cut.value),
         "columns": None if auto_report is None else _columns(auto_report),
         "notes": [*notes, *_notes(n_odd, len(listed))],
         "made_by": made_by,

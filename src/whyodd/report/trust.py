@@ -14,6 +14,7 @@ from whyodd.evaluation.stability import stability_of
 from whyodd.explainers import EXPLAINERS, again
 from whyodd.network import DistanceNetwork
 from whyodd.report.panels import conservation_panel, panel, unexplained_panel
+from whyodd.report.reasons_panels import few_reasons_panel, normal_rows_panel
 from whyodd.words import percent
 
 if TYPE_CHECKING:
@@ -44,12 +45,16 @@ _ENOUGH_ROWS = 10  # If so many do not show a difference from a random order, th
 _KNOWN = (ValueError, TypeError, ArithmeticError, ImportError)
 
 
-def trust(e: Explanation, *, max_rows: int = 200, random_state: int = 0) -> dict[str, Any]:
-    """Panels that say how far to trust an explanation: sums, reasons, flipping and stability.
+def trust(
+    e: Explanation, *, threshold: float | None = None, max_rows: int = 200, random_state: int = 0
+) -> dict[str, Any]:
+    """Panels that say how far to trust an explanation: sums, reasons, flipping, stability and comparisons.
 
     Parameters
     ----------
     e : Explanation
+    threshold : float, optional
+        Outlierness above which a row is odd; by default that of the model.
     max_rows : int, default 200
         Measured on at most so many rows, the oddest ones.
     random_state : int, default 0
@@ -68,14 +73,17 @@ def trust(e: Explanation, *, max_rows: int = 200, random_state: int = 0) -> dict
     >>> from whyodd.report.trust import trust
     >>> X = np.random.default_rng(0).normal(size=(100, 4))
     >>> e = whyodd.explain(whyodd.KernelDensity().fit(X), X * 3.0)
-    >>> [panel["verdict"] for panel in trust(e)["panels"]]
-    ['good', 'good', 'good', 'good']
+    >>> {panel["title"]: panel["verdict"] for panel in trust(e)["panels"]}
+    {'Parts add up': 'good', 'Explained by single reasons': 'good', 'Points to what matters': 'good',
+     'Holds steady': 'good', 'Few reasons': 'good', 'Compared with normal rows': 'fair'}
     """
     part = e.top(max_rows) if len(e) > max_rows else e
     part = part[np.asarray(part.outlierness) > 0.0]  # nothing is to be explained of the others
     if isinstance(e.network, DistanceNetwork):
         panels = [conservation_panel(part), unexplained_panel(part)]
         panels += [_flipping_panel(e, part, random_state), _stability_panel(part, random_state)]
+        panels += [few_reasons_panel(part)] if e.relevance.shape[1] > 1 else []
+        panels += [normal_rows_panel(part, e.threshold if threshold is None else threshold)]
     else:
         panels = [conservation_panel(part), *(_unknown(title, _LINEAR) for title in (_POINTS, _STEADY))]
     return {"panels": panels, "rows": len(part)}

@@ -12,6 +12,7 @@ import numpy as np
 from whyodd.compute.points import to_dense
 from whyodd.explainers.survey import count_rows, take_rows
 from whyodd.frames import as_frame
+from whyodd.report.known_rows import values_of_centers
 from whyodd.words import is_missing, is_number
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ _MOST_ROWS = 100_000
 # With fewer the middle 90 % says little.
 _FEWEST_ROWS = 20
 _CATEGORIES = 3
+_UNKNOWN = (
+    "What is usual is not known: neither the rows the model was trained on nor enough others are at hand."
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Usual:
     Attributes
     ----------
     source : str
-        Whose they are, in a sentence; "" if nothing is known.
+        Whose they are, or that they are not known, in a sentence.
     column : callable
         The normal values of a variable by its name, and how much each counts; None if they are not known.
     """
@@ -113,25 +117,10 @@ def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
 def _of_centers(e: Explanation) -> Usual:
     """Of the normal points that the model keeps; those of a support vector machine are at the edge."""
     if e.network.n_centers < _FEWEST_ROWS:
-        return Usual("", lambda name: None)  # noqa: ARG005
+        return Usual(_UNKNOWN, lambda name: None)  # noqa: ARG005
     columns = dict(zip(e.feature_names, values_of_centers(e, np.arange(e.network.n_centers)).T, strict=True))
     source = _sentence(f"the {e.network.n_centers:,} normal points that the model keeps")
     return Usual(source, lambda name: (columns[name], e.network.weights))
-
-
-def values_of_centers(e: Explanation, centers: NDArray[np.intp]) -> NDArray[Any]:
-    """(m, d) values of centers in the units and categories that people know; None where not known."""
-    points, variables = e.network.centers[centers], e.variables
-    if variables is None or variables.decode is None:
-        values = to_dense(points)
-        return values if variables is None else variables.grouped(values)
-    decoded = variables.decode(points)
-    out = np.full((len(centers), len(variables.names)), None, dtype=object)
-    for variable, numbers in decoded.numbers.items():
-        out[:, variable] = numbers
-    for variable, (codes, labels) in decoded.categories.items():
-        out[:, variable] = [labels[code] if code >= 0 else None for code in codes.tolist()]
-    return variables.grouped(out)
 
 
 def _sentence(whose: str) -> str:
@@ -181,7 +170,7 @@ def scale(usual: Mapping[str, float]) -> dict[str, float]:
     --------
     >>> from whyodd.report.usual import scale
     >>> scale({"at": 10.0, "low": 0.0})
-    {'at': 0.95, 'low': 0.05}
+    {'at': 0.95..., 'low': 0.05}
     """
     low, high = min(usual.values()), max(usual.values())
     if not high - low > 0.0 or not np.isfinite(high - low):

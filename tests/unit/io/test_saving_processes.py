@@ -171,14 +171,22 @@ def killed_at(moment, explanation, path, size):
     if process == 0:
         whyodd.save(explanation, path)
         os._exit(0)
-    draft = path.with_name(f".{process}.{path.name}")
-    while not (draft.exists() and draft.stat().st_size > moment * size):
+    while not any(size_of(draft) > moment * size for draft in drafts_of(process, path)):
         if os.waitpid(process, os.WNOHANG)[0]:
             return False
         time.sleep(0.0001)
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
-    return draft.exists()
+    return bool(drafts_of(process, path))
+
+
+def drafts_of(process, path):
+    return list(path.parent.glob(f".{process}.*.{path.name}"))
+
+
+def size_of(draft):
+    """Bytes of a draft, which may just have taken its place."""
+    return draft.stat().st_size if draft.exists() else -1
 
 
 def test_a_killed_process_leaves_the_old_file(tmp_path):

@@ -154,6 +154,37 @@ def test_nearest_normal_rows_have_their_own_values(summary, e):
         assert told["assignment_text"] == percent(known.assignment)
 
 
+def test_nearest_rows_of_the_table_are_shown_as_they_are():
+    """Also the gaps, which a model remembers as what they were filled with."""
+    frame = FRAME.assign(speed=FRAME["speed"].where(FRAME.index % 10 != 0))
+    cards = summarize(whyodd.explain(whyodd.auto(frame), frame), normal=frame)["anomalies"]
+    shown = [
+        (known["name"], value) for card in cards for known in card["neighbors"] for value in known["values"]
+    ]
+    speeds = {name: value["value"] for name, value in shown if value["name"] == "speed"}
+    assert "-" in speeds.values()
+    for name, value in speeds.items():
+        speed = frame["speed"][int(name.removeprefix("training row "))]
+        assert value == ("-" if np.isnan(speed) else number(speed))
+
+
+def test_values_inside_the_usual_range_are_odd_among_their_like():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=1000)
+    X = np.column_stack([x, x + rng.normal(scale=0.05, size=1000)])
+    e = whyodd.explain(
+        whyodd.KernelDensity(sigma=0.1).fit(X), np.vstack([X[:100], [[-1.0, 1.0], [6.0, 6.0]]])
+    )
+    cards = {card["row"]: card for card in summarize(e, normal=X)["anomalies"]}
+    words = {
+        reason["name"]: (reason["judgement"], reason["usual"]["side"]) for reason in cards[100]["reasons"]
+    }
+    assert {side for _, side in words.values()} == {"inside"}
+    assert {judgement for judgement, _ in words.values()} <= {"high for rows like it", "low for rows like it"}
+    assert cards[101]["reasons"][0]["judgement"] == "too high"
+    assert cards[101]["reasons"][0]["usual"]["side"] == "above"
+
+
 def test_names_of_rows(e):
     names = [f"car {i}" for i in range(N)]
     told = summarize(e, ids=names, known_ids=names)["anomalies"][0]
@@ -171,7 +202,8 @@ def test_of_some_rows_and_the_scores_of_all(pipeline, summary):
 
 
 def test_threshold_can_be_chosen(e):
-    chosen = summarize(e, threshold=1e9)
+    chosen = summarize(e, threshold=1e9, threshold_source="Drawn by lot.")
+    assert chosen["threshold"]["source"] == "Drawn by lot."
     assert chosen["counts"]["odd"] == 0
     assert len(chosen["anomalies"]) == 10
     assert chosen["notes"] == ["No row is above the threshold. The 10 oddest are shown all the same."]

@@ -1,0 +1,179 @@
+"""What is wrong with a file that should hold a table, in a few words, and where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import mmap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    # A file, or what was read from one.
+    Source = Path | bytes
+
+NOT_UTF8 = "it is not UTF-8 text"
+_NO_TEXT = "no text, or damaged. Save it as CSV"
+DAMAGED = "it is damaged or cut short. Get it again"
+_UTF16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+# How files begin that are no text tables, whatever their names say.
+_OTHER_KINDS = {
+    b"PAR1": "it is a Parquet file. Name it .parquet",
+    b"PK\x03\x04": "it is a ZIP archive or a workbook of Excel. Save it as CSV",
+    b"\x1f\x8b": "it is packed with gzip. Add .gz to its name",
+    b"[{": "it is JSON. Name it .json",
+    b'{"': "it is JSON. Name it .jsonl",
+    b"<!doctype": "it is a web page. Download the table itself",
+    b"<html": "it is a web page. Download the table itself",
+}
+_LONGEST = 100  # letters of what a reader says
+LONGEST_LINE = 1 << 24  # bytes of the first line that may be names
+
+
+# ---- texts ------------------------------------------------------------------------------------------------
+
+
+def check_is_text(source: Source, beginning: bytes, name: str) -> None:
+    """Error if a file that should hold a text table is of another kind."""
+    for signature, words in _OTHER_KINDS.items():
+        if beginning[: len(signature)].lower() == signature.lower():
+            raise ValueError(f"{name} cannot be read: {words}.")
+    if beginning.startswith(_UTF16_OR_32):
+        raise ValueError(f"{name} cannot be read: {NOT_UTF8}, but UTF-16 or UTF-32. Save it as UTF-8.")
+    if _holds_zero_bytes(source):
+        raise ValueError(f"{name} cannot be read: it holds zero bytes, so it is {_NO_TEXT}.")
+    if not beginning.removeprefix(b"\xef\xbb\xbf").strip():
+        raise ValueError(f"{name} is empty.")
+    if len(beginning) >= LONGEST_LINE:
+        raise ValueError(f"{name} cannot be read: its first line is too long for names of columns. Add them.")
+    if b"\r" in beginning.strip() and b"\n" not in beginning:
+        raise ValueError(f"{name} cannot be read: its lines end as on old Macs. Save it anew.")
+
+
+def _holds_zero_bytes(source: Source) -> bool:
+    if isinstance(source, bytes):
+        return b"\0" in source
+    with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"\0") >= 0
+
+
+def text_mistake(error: Exception, source: Source, separator: str) -> str:
+    """What Polars stumbled over in a text table."""
+    text = str(error)
+    if "utf-8" in text.lower():
+        return f"{NOT_UTF8}{_place(_line_of_broken_letters(source))}. Save it as UTF-8"
+    if "more fields than defined" in text:
+        where = _place(_line_of_long_row(source, separator))
+        return f"a row has more values than there are names of columns{where}. Correct it, or add names"
+    if "as dtype `str`" in text or "CSV malformed" in text:
+        where = _place(_line_of_open_quote(source, separator))
+        return (
+            f"a quotation mark is opened, but never closed, or stands within a value{where}. "
+            "Correct it, or save the table as Parquet"
+        )
+    return first_words(error)
+
+
+def _place(line: int | None) -> str:
+    return "" if line is None else f" (line {line})"
+
+
+def _line_of_broken_letters(source: Source) -> int | None:
+    with _opened(source) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return None
+
+
+def _line_of_long_row(source: Source, separator: str) -> int | None:
+    with _as_text(source) as text:
+        reader = csv.reader(text, delimiter=separator)
+        expected = len(next(reader))
+        return next((reader.line_num for record in reader if len(record) > expected), None)
+
+
+def _line_of_open_quote(source: Source, separator: str) -> int | None:
+    """Where the row begins whose quotation marks do not match."""
+    with _as_text(source) as text:
+        reader = csv.reader(text, delimiter=separator, strict=True)
+        began = 1
+        try:
+            for record in reader:
+                if any('"' in value and not value.startswith('"') for value in record):
+                    return began
+                began = reader.line_num + 1
+        except csv.Error:
+            return began
+    return None
+
+
+def _opened(source: Source) -> Any:
+    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+
+
+def _as_text(source: Source) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_opened(source), encoding="utf-8", errors="replace", newline="")
+
+
+# ---- other files ------------------------------------------------------------------------------------------
+
+
+def json_mistake(error: Exception, content: bytes, is_array: bool) -> str:
+    """What Polars stumbled over in objects of JSON, as one array or one per line."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as broken:
+        where = _place(content.count(b"\n", 0, broken.start) + 1)
+        return f"{NOT_UTF8}{where}. Save it as UTF-8"
+    if is_array:
+        return _mistake_in_array(text)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip() and not _is_object(line):
+            return f'line {number} is no object of JSON, such as {{"a": 1, "b": null}}. Correct it'
+    return first_words(error)
+
+
+def _mistake_in_array(text: str) -> str:
+    try:
+        _parsed(text)
+    except json.JSONDecodeError as broken:
+        return f"it is no valid JSON{_place(broken.lineno)}. Correct it"
+    except (ValueError, RecursionError):
+        pass
+    return 'it is no array of objects, such as [{"a": 1, "b": null}]. Correct it'
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(_parsed(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parsed(text: str) -> Any:
+    """As the standard has it, which Python's reader does not mind: no NaN, no infinite numbers."""
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(text)
+    return float(text)
+
+
+def parquet_mistake(error: BaseException) -> str:
+    """What Polars stumbled over in a Parquet file."""
+    return f"it is no Parquet file, or damaged or cut short ({first_words(error)}). Get it again"
+
+
+def first_words(error: BaseException) -> str:
+    """What a reader says, not more than a line."""
+    text = str(error).strip()
+    line = text.splitlines()[0] if text else type(error).__name__
+    return line[:_LONGEST].rstrip(". ")
