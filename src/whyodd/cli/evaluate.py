@@ -46,6 +46,13 @@ _HEADINGS = {
     "largest_jump": "largest\njump ↓",
     "agreement": "agreement\nwith dtd",
 }
+_LEGEND = """\
+area under flipping: outlierness left while variables are taken away, the most relevant first
+gap: what does not add up to the outlierness
+unexplained: the part of it that belongs to no single variable
+instability: share of relevance that moves if a row moves, per standard deviation
+largest jump: share of relevance that moves in one of 32 steps to the nearest other row
+agreement with dtd: rank correlation of the relevance"""
 
 
 @dataclass(frozen=True)
@@ -281,11 +288,12 @@ def show(found: Evaluation, console: Console) -> None:
         cells = ["-" if line[key] is None else number(line[key]) for key in _HEADINGS]
         view.add_row(Text(line["method"]), *cells)
     console.print(view)
+    say(console, f"\n{_LEGEND}")
 
 
 def detection_words(told: Detection) -> str:
     """How well the scores match the labels."""
     return (
         f"{told.anomalies:,} of {told.rows:,} rows are labelled as anomalies. ROC AUC of the outlierness: "
-        f"{told.roc_auc:.3f}, average precision: {told.average_precision:.3f}."
+        f"{told.roc_auc:.3f} (0.5 is chance), average precision: {told.average_precision:.3f}."
     )

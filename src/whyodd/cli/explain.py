@@ -125,7 +125,19 @@ def explain(
     tell(found.notes)
     summary = {}
     if as_json or report is not None:
-        summary = summarize_findings(found, max(top, _DETAILED), _command(data, train, model))
+        options = {
+            "--train": train,
+            "--model": model,
+            "--columns": columns,
+            "--drop": drop,
+            "--id-column": id_column,
+            "--groups": groups,
+            "--method": method.value if method != Method.DTD else None,
+            "--share": share,
+            "--seed": seed or None,
+        }
+        detailed = top if report is None else max(top, _DETAILED)
+        summary = summarize_findings(found, detailed, _command(data, options))
     write_results(found, summary, out, report)
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
@@ -171,6 +183,7 @@ def find_odd_rows(
         Show progress on standard error.
     """
     from whyodd.cli.table_model import Choice, judge, learned_from, read_tables
+    from whyodd.cli.table_notes import notes_on_constants, notes_on_rows
 
     notes: list[str] = []
     table, known = read_tables(data, train, choice or Choice())
@@ -180,15 +193,19 @@ def find_odd_rows(
     e = judgement.explain(
         top, method=method, groups=dict(groups or {}) or None, random_state=seed, progress=progress
     )
+    notes += [*notes_on_rows(table, learned), *notes_on_constants(table, e)]
     if judgement.n_odd > len(e):
         notes.append(f"Only the {len(e):,} oddest of {judgement.n_odd:,} odd rows are explained.")
     return Findings(table, learned, judgement, e, tuple(notes))
 
 
-def _command(data: Path, train: Path | None, model: Path | None) -> str:
-    options = [("--train", train), ("--model", model)]
-    parts = [part for option, path in options if path is not None for part in (option, str(path))]
-    return shown(shlex.join(["whyodd", "explain", str(data), *parts]))
+def _command(data: Path, options: Mapping[str, Any]) -> str:
+    """The command with all that changes its results."""
+    parts = ["whyodd", "explain", str(data)]
+    for option, value in options.items():
+        values = value if isinstance(value, list) else [value]
+        parts += [part for one in values if one is not None for part in (option, str(one))]
+    return shown(shlex.join(parts))
 
 
 def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
@@ -211,7 +228,8 @@ def summarize_findings(found: Findings, top: int, made_by: str | None = None) ->
     return summarize(
         found.explanation,
         scores=judgement.scores,
-        threshold=None if judgement.is_of_model else judgement.threshold,
+        threshold=judgement.threshold,
+        threshold_source=f"The threshold: {judgement.source}.",
         title=shown(found.table.path.name) if found.table.path != STANDARD_INPUT else found.table.name,
         ids=found.table.ids,
         known_ids=learned.ids,
@@ -255,7 +273,7 @@ def show(found: Findings, top: int, console: Console) -> None:
     )
 
     table, judgement = found.table, found.judgement
-    shown = found.explanation[:top]
+    shown = found.explanation[: min(top, judgement.n_odd) or top]
     say(console, f"{read_words(table)}\n{model_words(found.learned, table)}")
     say(console, f"{threshold_words(judgement)}\n\n{oddest_words(table, len(shown))}\n")
     rows = [shown.odd_row(i, _REASONS) for i in range(len(shown))]

@@ -112,11 +112,13 @@ def score_table(
 ) -> Scores:
     """Score all rows of a file; parameters as of :func:`whyodd.cli.explain.find_odd_rows`."""
     from whyodd.cli.table_model import Choice, judge, learned_from, read_tables
+    from whyodd.cli.table_notes import notes_on_rows
 
     notes: list[str] = []
     table, known = read_tables(data, train, choice or Choice())
     learned = learned_from(table, known, model, notes, seed=seed, progress=progress)
     judgement = judge(table, learned, notes, share=share, progress=progress)
+    notes += notes_on_rows(table, learned)
     return Scores(table, learned, judgement, tuple(notes))
 
 

@@ -125,14 +125,11 @@ class Judgement:
         Rows with more outlierness are odd.
     source : str
         Where the threshold comes from.
-    is_of_model : bool
-        Whether nobody chose it.
     """
 
     survey: Survey
     threshold: float
     source: str
-    is_of_model: bool = True
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -252,9 +249,9 @@ def judge(
     survey = _scored(table, learned, notes, progress)
     if share is not None:
         cut = cut_at(training_scores(learned, survey, table), share)
-        return Judgement(survey, cut, _share_words(share), is_of_model=False)
+        return Judgement(survey, cut, _share_words(share))
     if survey.threshold is not None:
-        return Judgement(survey, survey.threshold, "the model's own")
+        return Judgement(survey, survey.threshold, _own_words(learned))
     value = Threshold.of_oddest(survey.outlierness).value
     return Judgement(survey, value, "that of the oddest rows, since the model has none")
 
@@ -269,6 +266,13 @@ def training_scores(learned: Learned, survey: Survey, table: Table) -> NDArray[n
 def cut_at(scores: NDArray[np.float64], share: float) -> float:
     """Outlierness that a ``share`` of the rows exceeds."""
     return float(np.quantile(scores, 1.0 - share))
+
+
+def _own_words(learned: Learned) -> str:
+    # What `auto` has fitted just now is cut where all its models cut.
+    if learned.report is None or learned.table is None:
+        return "the model's own"
+    return "by convention a tenth of the rows it learned from exceed it"
 
 
 def _share_words(share: float) -> str:

@@ -33,6 +33,7 @@ _TYPED_ROWS = 10_000
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _TOO_NARROW = re.compile(r"could not parse .* as dtype `([^`]+)` at column .* \(column number (\d+)\)", re.S)
+_ZERO_FIRST = re.compile(r"0\d+")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -69,6 +70,7 @@ def read_text_table(source: Source, name: str, usual: str = ",", as_written: Col
     }
     known = pl.read_csv(source, n_rows=0, **options).columns
     names = _checked_names(_first_record(sample, layout.separator, known), name)
+    as_written = {*as_written, *_codes(sample, layout.separator, names)}
     wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written}
     try:
         frame = _read_with_wide_types(source, known, wide, options)
@@ -151,6 +153,15 @@ def _first_bytes(source: Source) -> bytes:
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         beginning = file.read(_SAMPLE_BYTES)
         return beginning if b"\n" in beginning else beginning + file.readline(LONGEST_LINE)
+
+
+def _codes(sample: str, separator: str, names: list[str]) -> set[str]:
+    """Columns of digits in which some begin with a zero, such as postal codes: 01067 is no 1067."""
+    found: set[str] = set()
+    for record in islice(_records(io.StringIO(sample), separator), 1, None):
+        pairs = zip(names, record, strict=False)
+        found |= {column for column, cell in pairs if _ZERO_FIRST.fullmatch(cell.strip())}
+    return found
 
 
 # ---- names ------------------------------------------------------------------------------------------------

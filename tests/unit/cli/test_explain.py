@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -73,17 +74,15 @@ def told_lines(e, i, rank, name, threshold):
 class TestPrinted:
     def test_every_number_is_that_of_the_api(self, folder, model, oddest):
         done = run(folder / "orders.csv", "--id-column", "order", "--top", 5, "--quiet")
-        assert (done.exit_code, done.stderr) == (0, "")
+        assert done.exit_code == 0, done.stderr
         threshold = oddest.threshold
         assert threshold == model[-1].threshold_
         for i in range(5):
             name = FRAME["order"][int(oddest.rows[i])]
             assert told_lines(oddest, i, i + 1, name, threshold) in words(done.stdout)
         n_odd = int((oddest.outlierness > threshold).sum())
-        assert (
-            f"{n_odd} of 300 rows are above the threshold {number(threshold)} (the model's own)"
-            in done.stdout
-        )
+        odd = f"{n_odd} of 300 rows are above the threshold {number(threshold)}"
+        assert f"{odd} (by convention a tenth of the rows it learned from exceed it)." in words(done.stdout)
         for group in group_by_reason(oddest[:n_odd]):
             assert f"  {group.sentence}\n" in done.stdout
 
@@ -225,8 +224,26 @@ class TestRowsAndModels:
 def test_a_column_that_was_set_aside_may_be_missing_later(folder, tmp_path):
     USED.write_csv(tmp_path / "later.csv")
     done = run(tmp_path / "later.csv", "--train", folder / "orders.csv", "--quiet")
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.exit_code == 0, done.stderr
     assert "Set aside: order (nearly every row has a value of its own" in done.stdout
+
+
+def test_what_makes_rows_look_normal_is_told(folder, tmp_path):
+    done = run(folder / "orders.csv", "--id-column", "order", "--quiet")
+    copies = int(USED.is_duplicated().sum())
+    assert copies > 0
+    assert f"Note: {copies} rows have an exact copy in {folder / 'orders.csv'}: copies make" in done.stderr
+    USED[:7].vstack(USED[:3].with_columns(amount=pl.lit(1e6))).write_csv(tmp_path / "again.csv")
+    done = run(tmp_path / "again.csv", "--train", folder / "orders.csv", "--drop", "order", "--quiet")
+    assert f"Note: 7 rows are also in {folder / 'orders.csv'}: a row that the" in done.stderr
+
+
+def test_the_command_is_told_with_all_that_changes_its_results(folder):
+    options = ["--drop", "order,items", "--groups", "both=amount,country", "--share", "0.05", "--seed", "3"]
+    told = json.loads(run(folder / "orders.csv", *options, "--top", 2, "--json", "--quiet").stdout)
+    assert told["made_by"] == shlex.join(["whyodd", "explain", str(folder / "orders.csv"), *options])
+    assert len(told["anomalies"]) == 2
+    assert told["threshold"]["source"] == "The threshold: 5 % of the rows used for training exceed it."
 
 
 def test_what_never_varied_is_told_without_a_share(saved, tmp_path):
@@ -234,6 +251,7 @@ def test_what_never_varied_is_told_without_a_share(saved, tmp_path):
     USED.with_columns(currency=currency).write_csv(tmp_path / "later.csv")
     done = run(tmp_path / "later.csv", *saved, "--top", 3, "--quiet")
     assert "currency never varied in training (always 'EUR', here 'USD')" in words(done.stdout)
+    assert "so many rows have one: currency (always 'EUR'): 1." in done.stderr
 
 
 def test_nothing_from_the_data_drives_the_terminal(tmp_path):

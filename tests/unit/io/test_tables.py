@@ -264,3 +264,12 @@ def test_without_polars_the_extra_is_named(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("pip install 'whyodd[files]'")
+
+
+def test_codes_that_begin_with_zeros_stay_as_they_are(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("code,share,count\n01067,0.5,0\n50667,0.25,10\n,0,7\n")
+    frame = read_table(path)
+    assert frame["code"].to_list() == ["01067", "50667", None]
+    assert frame["share"].to_list() == [0.5, 0.25, 0.0]
+    assert frame["count"].to_list() == [0, 10, 7]
