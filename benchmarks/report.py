@@ -19,7 +19,7 @@ import polars as pl
 
 from sidebyside import print_table
 
-TURNS = 3
+TURNS = 2
 ALONE = """
 import sys, time
 import numpy, polars, sklearn, whyodd

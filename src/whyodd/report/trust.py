@@ -30,7 +30,7 @@ _POINTS, _STEADY = "Points to what matters", "Holds steady"
 # Areas are compared with one another: more points on the curves would change all of them alike.
 _CHECKPOINTS = 20
 # Neighbours and metrics are flipped pair by pair of a row and a center, in NumPy: so many take a second.
-_PAIRS_TO_FLIP, _FEWEST_FLIPPED = 300_000, 20
+_PAIRS_TO_FLIP, _FEWEST_FLIPPED, _MOST_FLIPPED = 300_000, 20, 60
 # How far rows are moved, in standard deviations: as much as values that people call equal may differ.
 _MOVE = 0.01
 # After such a move, up to one percent is less than the whole percentages of the page show. Beyond ten
@@ -104,7 +104,7 @@ def _rows_to_flip(e: Explanation) -> int:
     is_mapped = network.metric is not None or (e.variables is not None and e.variables.through is not None)
     if network.pooling is None and not is_mapped:
         return len(e)  # compiled
-    return max(_FEWEST_FLIPPED, _PAIRS_TO_FLIP // int(network.n_centers))
+    return int(np.clip(_PAIRS_TO_FLIP // int(network.n_centers), _FEWEST_FLIPPED, _MOST_FLIPPED))
 
 
 def _flipped(e: Explanation, random_state: int, which: str) -> dict[str, Any]:
