@@ -41,7 +41,7 @@ _ADDS_UP = (
     "this share of it in every {noun}."
 )
 _ADVICE = {
-    "good": "Nothing was lost or made up: shares can be taken at their word.",
+    "good": "Nothing was lost or made up.",
     "fair": "The difference is too small for the percentages of this page.",
     "poor": "Part of the outlierness is lost or made up: do not rely on shares, and report this as a fault.",
 }

@@ -52,15 +52,13 @@ def normal_rows_panel(e: Explanation, threshold: float | None) -> dict[str, Any]
     share = float(((known > threshold) & (known > _ALIKE * e.outlierness)).mean())
     verdict = "good" if share <= _FEW else "fair" if share <= _MANY else "poor"
     told = "None" if share == 0.0 else percent(share)
-    sentence = (
-        f"{told} of the rows are compared most of all with a known row that is above the threshold itself."
-    )
+    sentence = f"{told} of the rows are compared most of all with a known row that is about as odd."
     return panel(_NORMAL_TITLE, percent(1.0 - share), verdict, f"{sentence} {_NORMAL_ADVICE[verdict]}")
 
 
 _FEW_TITLE, _NORMAL_TITLE = "Few reasons", "Compared with normal rows"
 _FEW_ADVICE = {
-    "good": "Who reads these knows most of it.",
+    "good": "They are most of the story.",
     "fair": "Look at the other reasons, too.",
     "poor": "Many small reasons make rows odd: do not take the first three for the cause.",
 }

@@ -153,7 +153,7 @@ def test_hides_what_does_not_apply():
     text = "".join(Reader(render(texts())).texts)
     assert "Odd for the same reason" not in text
     assert "How it was made" not in text
-    assert "The nearest normal" not in text
+    assert "The nearest known" not in text
     assert "The smallest change" not in text.split("Anomalies")[-1]
     assert "all words" in text
 
