@@ -118,7 +118,7 @@ def score_table(
     table, known = read_tables(data, train, choice or Choice())
     learned = learned_from(table, known, model, notes, seed=seed, progress=progress)
     judgement = judge(table, learned, notes, share=share, progress=progress)
-    notes += notes_on_rows(table, learned)
+    notes += notes_on_rows(table, learned, judgement.survey)
     return Scores(table, learned, judgement, tuple(notes))
 
 

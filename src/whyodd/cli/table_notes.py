@@ -14,23 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whyodd.cli.table_model import Learned, Table
+    from whyodd.explainers.survey import Survey
     from whyodd.explanation import Explanation
 
 # Of the rows: where more have a duplicate, that is how the table is.
 _RARE = 0.1
+_TOLD = 5  # columns
 
 
-def notes_on_rows(table: Table, learned: Learned) -> Iterator[str]:
+def notes_on_rows(table: Table, learned: Learned, survey: Survey) -> Iterator[str]:
     """Rows that look normal because the model knows them, or a copy of them."""
     if learned.table is table:
         twice = _n_copies(table)
         if 0 < twice <= _RARE * table.frame.height:
             yield f"{count_of_rows(twice)} have an exact copy in {table.name}: copies make each other normal."
-    elif learned.table is not None and (known := _n_known(table, learned.table)):
-        what = "1 row is" if known == 1 else f"{known:,} rows are"
+    elif n := survey.n_known:
+        are, they = ("is equal to a row", "it looks") if n == 1 else ("are equal to rows", "they look")
         yield (
-            f"{what} also in {learned.table.name}: a row that the model has learned looks normal. Leave such "
-            "rows out of one of the files."
+            f"{count_of_rows(n)} of {table.name} {are} that the model has learned, so {they} normal: a model "
+            "is for new rows."
         )
 
 
@@ -38,21 +40,6 @@ def _n_copies(table: Table) -> int:
     """How many rows are equal to another one; hashes take far less memory than the rows themselves."""
     _, counts = np.unique(table.frame.hash_rows().to_numpy(), return_counts=True)
     return int(counts[counts > 1].sum())
-
-
-def _n_known(table: Table, known: Table) -> int:
-    """How many rows are equal to one that was learned."""
-    columns = [name for name in known.frame.columns if name in table.frame.columns]
-    rows, others = table.frame.select(columns), known.frame.select(columns)
-    if rows.schema != others.schema:
-        rows, others = (frame.cast(_string()) for frame in (rows, others))
-    return int(np.isin(rows.hash_rows().to_numpy(), others.hash_rows().to_numpy()).sum())
-
-
-def _string() -> Any:
-    from whyodd.io.tables import polars
-
-    return polars().String
 
 
 def notes_on_constants(table: Table, e: Explanation) -> Iterator[str]:
@@ -67,7 +54,7 @@ def notes_on_constants(table: Table, e: Explanation) -> Iterator[str]:
     if new:
         yield (
             "Values never seen in columns that never varied do not count as odd, there is no scale for them; "
-            f"so many rows have one: {listed_plainly(new)}."
+            f"so many rows have one: {_listed(new)}."
         )
 
 
@@ -77,6 +64,6 @@ def _n_deviating(series: Any, constant: Any) -> int:
     return sum(count for value, count in pairs if deviates(value, constant))
 
 
-def listed_plainly(parts: list[str]) -> str:
-    """Parts of a sentence, not all if they are many."""
-    return ", ".join(parts[:5]) + (f" and {len(parts) - 5} more" if len(parts) > 5 else "")
+def _listed(parts: list[str]) -> str:
+    more = len(parts) - _TOLD
+    return ", ".join(parts[:_TOLD]) + (f" and {more} more" if more > 0 else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from whyodd.compute.points import is_sparse
 from whyodd.explainers import check_is_network, find_method
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.explained import explained
@@ -18,10 +19,11 @@ from whyodd.network import DistanceNetwork
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
+    from whyodd.compute.points import Points
     from whyodd.explainers.groups import Groups
     from whyodd.explanation import Explanation
 
@@ -47,12 +49,16 @@ class Survey:
     own : ndarray of int of shape (n,), optional
         The center that is left out for each row, or -1; None if X does not hold the training rows.
     outlierness : ndarray of shape (n,)
+    n_known : int
+        Rows that are equal to a training row among the centers, and look normal for that; 0 if such centers
+        are left out.
     """
 
     reader: Reader
     X: Any
     own: Indices | None
     outlierness: NDArray[np.float64]
+    n_known: int = 0
 
     @classmethod
     def of(
@@ -75,16 +81,18 @@ class Survey:
         """
         reader, n = Reader.of(model), count_rows(X)
         own = _own(reader, X, n) if exclude_self == "auto" else None
-        scores = np.empty(n)
+        known = set(_keys(reader.network.centers)) if own is None and _knows_rows(reader.network) else set()
+        scores, n_known = np.empty(n), 0
         with progress_bar(n, "Scoring rows") if progress else nullcontext() as told:
             for start in range(0, n, _BLOCK):
                 rows = np.arange(start, min(start + _BLOCK, n))
                 inputs = reader.inputs(take_rows(X, rows))
                 left_out = None if own is None else own[rows]
                 scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
+                n_known += sum(key in known for key in _keys(inputs)) if known else 0
                 if told is not None:
                     told(int(rows[-1]) + 1)
-        return cls(reader, X, own, scores)
+        return cls(reader, X, own, scores, n_known)
 
     @property
     def threshold(self) -> float | None:
@@ -138,7 +146,19 @@ def take_rows(X: Any, rows: Indices) -> Any:
 def _own(reader: Reader, X: Any, n: int) -> Indices | None:
     """The center to leave out for each row, as ``own_centers`` has it; reads only rows that may be one."""
     network = reader.network
-    if not isinstance(network, DistanceNetwork) or network.rows is None or network.n_rows != n:
+    if not _knows_rows(network) or network.n_rows != n:
         return None
     candidates = reader.inputs(take_rows(X, network.rows))
     return own_by_training_row(network, candidates, n, transformed=bool(reader.steps))
+
+
+def _knows_rows(network: Any) -> bool:
+    """Whether the centers are training rows."""
+    return isinstance(network, DistanceNetwork) and network.rows is not None
+
+
+def _keys(points: Points) -> Iterator[bytes]:
+    """Rows as bytes, equal for equal rows; none of a sparse matrix."""
+    if is_sparse(points):
+        return iter(())
+    return (row.tobytes() for row in np.asarray(points, dtype=np.float64) + 0.0)  # there is one zero, not two

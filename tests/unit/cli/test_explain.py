@@ -234,8 +234,10 @@ def test_what_makes_rows_look_normal_is_told(folder, tmp_path):
     assert copies > 0
     assert f"Note: {copies} rows have an exact copy in {folder / 'orders.csv'}: copies make" in done.stderr
     USED[:7].vstack(USED[:3].with_columns(amount=pl.lit(1e6))).write_csv(tmp_path / "again.csv")
-    done = run(tmp_path / "again.csv", "--train", folder / "orders.csv", "--drop", "order", "--quiet")
-    assert f"Note: 7 rows are also in {folder / 'orders.csv'}: a row that the" in done.stderr
+    whyodd.save(whyodd.auto(USED), tmp_path / "model.whyodd")
+    for source in (("--train", folder / "orders.csv"), ("--model", tmp_path / "model.whyodd")):
+        done = run(tmp_path / "again.csv", *source, "--quiet")
+        assert f"Note: 7 rows of {tmp_path / 'again.csv'} are equal to rows that the model" in done.stderr
 
 
 def test_the_command_is_told_with_all_that_changes_its_results(folder):

@@ -80,6 +80,15 @@ def test_rows_can_be_kept_among_their_own_neighbours():
     np.testing.assert_allclose(found.outlierness, model.outlierness(NUMBERS), rtol=1e-12)
 
 
+def test_counts_rows_that_the_model_has_learned():
+    pipeline = whyodd.auto(FRAME)
+    new = FRAME.assign(a=FRAME["a"] + 1e-6)
+    assert Survey.of(pipeline, pd.concat([FRAME[:9], new[20:40]])).n_known == 9
+    assert Survey.of(pipeline, FRAME).n_known == 0  # each is judged without itself
+    assert Survey.of(pipeline, FRAME, exclude_self=False).n_known == len(FRAME)
+    assert Survey.of(whyodd.DistanceNetwork(NUMBERS), NUMBERS[:5]).n_known == 0  # points, not rows
+
+
 def test_takes_methods_groups_and_options():
     model = whyodd.KernelDensity().fit(FRAME[list("abcd")])
     X = FRAME[list("abcd")]
