@@ -185,6 +185,13 @@ class DistanceNetwork:
         parts += [] if self.metric is None else [repr(self.metric)]
         return f"DistanceNetwork({', '.join(parts)})"
 
+    def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> DistanceNetwork:
+        """The same network if its training rows were those ``chosen`` among ``n_rows``."""
+        other = DistanceNetwork.__new__(DistanceNetwork)
+        rows = None if self.rows is None else _checked_rows(chosen[self.rows], self.n_centers)
+        other.__dict__.update(self.__dict__, rows=rows, n_rows=n_rows)
+        return other
+
     @property
     def n_centers(self) -> int:
         """Number of centers m."""

@@ -79,7 +79,9 @@ def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress:
     with _announced(progress) as say:
         say("preparing columns")
         preparation = prepare(columns)
-        Z = np.asarray(preparation.fit_transform(_some_rows(table, random_state)), dtype=np.float64)
+        prepared = _prepared_rows(table, random_state)
+        data = table.data if prepared is None else table.rows(prepared)
+        Z = np.asarray(preparation.fit_transform(data), dtype=np.float64)
         order = np.random.default_rng(random_state).permutation(len(Z))
         choice = choose_model(
             Z[order[:ROWS_FOR_CHOICE]],
@@ -90,18 +92,19 @@ def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress:
         say("fitting the model")
         fitted = np.sort(order[:max_rows])
         model = _fit(choice.chosen.model, Z, fitted)
+        if prepared is not None:  # the model should know its rows by their places in the whole table
+            model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
     pipeline = Pipeline([("columns", preparation), ("model", model)])
     pipeline.auto_report_ = AutoReport(table.n_rows, fitted.size, tuple(columns), choice)
     _LOG.info("auto: %s", pipeline.auto_report_)
     return pipeline
 
 
-def _some_rows(table: RawTable, seed: int) -> Any:
-    """The data, or as many rows of it as are kept in memory as numbers."""
+def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
+    """As many rows as are kept in memory as numbers, in their order; None if that is all of them."""
     if table.n_rows <= _PREPARED_ROWS:
-        return table.data
-    chosen = np.random.default_rng(seed).choice(table.n_rows, _PREPARED_ROWS, replace=False)
-    return table.rows(np.sort(chosen))
+        return None
+    return np.sort(np.random.default_rng(seed).choice(table.n_rows, _PREPARED_ROWS, replace=False))
 
 
 def _fit(model: DensityDetector, Z: NDArray[np.float64], rows: NDArray[np.intp]) -> DensityDetector:

@@ -193,6 +193,7 @@ def find_odd_rows(
     e = judgement.explain(
         top, method=method, groups=dict(groups or {}) or None, random_state=seed, progress=progress
     )
+    _ = e.direction  # once for all: parts of an explanation take along what it has computed
     notes += [*notes_on_rows(table, learned, judgement.survey), *notes_on_constants(table, e)]
     if judgement.n_odd > len(e):
         notes.append(f"Only the {len(e):,} oddest of {judgement.n_odd:,} odd rows are explained.")

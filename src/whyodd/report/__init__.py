@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyodd.explanation import Explanation
 from whyodd.io.atomic import replacing
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.report.items import summarize_items
@@ -15,8 +16,6 @@ from whyodd.texts.explanation import TextExplanation
 
 if TYPE_CHECKING:
     import os
-
-    from whyodd.explanation import Explanation
 
 __all__ = ["write_report"]
 
@@ -52,4 +51,8 @@ def check_installed() -> None:
 def _summary(e: Explanation | PatchExplanation | TextExplanation, options: dict[str, Any]) -> dict[str, Any]:
     if isinstance(e, PatchExplanation | TextExplanation):
         return summarize_items(e, **options)
+    if not isinstance(e, Explanation):
+        raise TypeError(
+            f"A report is of an explanation, but {type(e).__name__} came. Call whyodd.explain first."
+        )
     return summarize(e, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,8 +116,12 @@ def summarize(
     dict
         Of numbers, texts, lists and dictionaries, without NaN.
     """
-    _check(e, top)
     all_scores = np.asarray(e.outlierness if scores is None else scores, dtype=np.float64)
+    n_rows = len(e.rows) and max(all_scores.size, int(e.rows.max()) + 1)
+    _check(e, top, threshold)
+    _check_length("scores", scores, n_rows)
+    _check_length("ids", ids, n_rows)
+    _check_length("known_ids", known_ids, getattr(e.network, "n_rows", None) or 0)
     cut = Threshold.of(e, all_scores, threshold, threshold_source)
     is_odd = e.outlierness > cut.value
     n_odd = int(np.count_nonzero(all_scores > cut.value))
@@ -154,11 +159,19 @@ def summarize(
     }
 
 
-def _check(e: Explanation, top: int) -> None:
+def _check(e: Explanation, top: int, threshold: float | None) -> None:
     if len(e) == 0:
         raise ValueError("The explanation has no rows: there is nothing to report. Explain at least one row.")
-    if top < 1:
+    if not isinstance(top, Integral) or top < 1:
         raise ValueError(f"top={top!r}: expected the number of rows to tell in detail, at least 1.")
+    if threshold is not None and not (isinstance(threshold, Real) and np.isfinite(threshold)):
+        raise ValueError(f"threshold={threshold!r}: expected an outlierness, such as 1.5.")
+
+
+def _check_length(name: str, values: Any, needed: int) -> None:
+    """Positions of rows must be within what is given for all of them."""
+    if values is not None and len(values) < needed:
+        raise ValueError(f"{name} has {len(values)} entries, expected one for each of {needed} rows.")
 
 
 def _odd_rows(e: Explanation, is_odd: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -407,3 +407,14 @@ def test_says_what_is_wrong_with_an_option(option, words):
 def test_names_a_missing_column(pipeline):
     with pytest.raises(ValueError, match="speed"):
         whyodd.explain(pipeline, row().drop(columns="speed"))
+
+
+def test_rows_of_a_large_table_are_known_by_their_places(monkeypatch):
+    monkeypatch.setattr("whyodd.automatic._PREPARED_ROWS", 120)
+    frame = pd.DataFrame({"a": np.arange(300) % 50 + np.linspace(0, 0.4, 300), "b": list("xyz") * 100})
+    pipeline = whyodd.auto(frame)
+    network = pipeline[-1].network_
+    assert (network.n_rows, network.n_centers) == (300, 120)
+    np.testing.assert_allclose(pipeline[:-1].transform(frame.iloc[network.rows]), network.centers, atol=1e-12)
+    e = whyodd.explain(pipeline, frame)
+    assert (e.excluded >= 0).sum() == 120  # none of them is judged by itself

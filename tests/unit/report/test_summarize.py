@@ -250,3 +250,18 @@ def test_nothing_to_tell(e):
         summarize(e[:0])
     with pytest.raises(ValueError, match="top=0"):
         summarize(e, top=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ids": ["a"]}, "ids has 1 entries, expected one for each of 400 rows"),
+        ({"known_ids": ["a"]}, "known_ids has 1 entries, expected one for each of 400 rows"),
+        ({"scores": [1.0, 2.0]}, "scores has 2 entries"),
+        ({"threshold": np.nan}, "threshold=nan: expected an outlierness"),
+        ({"top": "many"}, "top='many': expected the number of rows"),
+    ],
+)
+def test_wrong_arguments(e, options, words):
+    with pytest.raises(ValueError, match=words):
+        summarize(e, **options)

@@ -53,3 +53,9 @@ def test_says_what_to_install(explanation, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs jinja2. Run: pip install 'whyodd\[report\]'"):
         write_report(explanation, tmp_path / "report.html")
+
+
+def test_of_what_is_no_explanation(tmp_path):
+    with pytest.raises(TypeError, match=r"but list came. Call whyodd.explain first"):
+        whyodd.write_report([1.0], tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
