@@ -31,9 +31,9 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from realdata import adbench, nsl_kdd
 from sidebyside import best_of_turns, print_table
-from whyodd.adapters import ADAPTERS
 from whyodd.adapters.class_paths import find_entry
-from whyodd.models import MODELS
+from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.models.registry import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from whyodd.explainers.method import Task
-from whyodd.explainers.nearest import nearest
-from whyodd.explainers.sensitivity import slope
+from whyodd.explainers.methods.nearest import nearest
+from whyodd.explainers.methods.sensitivity import slope
 from whyodd.patches import local_contrast, sobel
 from whyodd.patches.grid import Grid
 from whyodd.patches.reduction import spread

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from whyodd.words import distinct_numbers, number, percent
+from whyodd.explanations.sentences import distinct_numbers, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

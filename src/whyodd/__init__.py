@@ -19,13 +19,13 @@ from whyodd.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from whyodd import evaluation, explainers, kernels, patches, plots
-    from whyodd.adapters import UnsupportedModelError, neuralize
-    from whyodd.automatic import auto
-    from whyodd.axioms import check_outlierness
-    from whyodd.explainers import explain
-    from whyodd.explanation import Explanation
+    from whyodd.adapters.neuralize import UnsupportedModelError, neuralize
+    from whyodd.automatic.auto import auto
+    from whyodd.evaluation.axioms import check_outlierness
+    from whyodd.explainers.explaining import explain
+    from whyodd.explanations.table import Explanation
     from whyodd.io.saving import load, save
-    from whyodd.models import (
+    from whyodd.models.registry import (
         SVDD,
         ExemplarMixture,
         Gaussian,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
         OneClassSVM,
         calibrate,
     )
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
     from whyodd.patches import PatchModel
-    from whyodd.report import write_report
+    from whyodd.report.write import write_report
     from whyodd.texts import TextModel
 
 __all__ = [
@@ -72,31 +72,31 @@ __all__ = [
 
 _HOME = {
     "DistanceNetwork": "whyodd.network",
-    "ExemplarMixture": "whyodd.models",
-    "Explanation": "whyodd.explanation",
-    "Gaussian": "whyodd.models",
-    "GaussianMixture": "whyodd.models",
-    "KNearestNeighbors": "whyodd.models",
-    "KernelDensity": "whyodd.models",
-    "LocalOutlierFactor": "whyodd.models",
-    "OneClassSVM": "whyodd.models",
+    "ExemplarMixture": "whyodd.models.registry",
+    "Explanation": "whyodd.explanations.table",
+    "Gaussian": "whyodd.models.registry",
+    "GaussianMixture": "whyodd.models.registry",
+    "KNearestNeighbors": "whyodd.models.registry",
+    "KernelDensity": "whyodd.models.registry",
+    "LocalOutlierFactor": "whyodd.models.registry",
+    "OneClassSVM": "whyodd.models.registry",
     "PatchModel": "whyodd.patches",
-    "SVDD": "whyodd.models",
+    "SVDD": "whyodd.models.registry",
     "TextModel": "whyodd.texts",
-    "UnsupportedModelError": "whyodd.adapters",
-    "auto": "whyodd.automatic",
-    "calibrate": "whyodd.models",
-    "check_outlierness": "whyodd.axioms",
+    "UnsupportedModelError": "whyodd.adapters.neuralize",
+    "auto": "whyodd.automatic.auto",
+    "calibrate": "whyodd.models.registry",
+    "check_outlierness": "whyodd.evaluation.axioms",
     "evaluation": "whyodd",
-    "explain": "whyodd.explainers",
+    "explain": "whyodd.explainers.explaining",
     "explainers": "whyodd",
     "kernels": "whyodd",
     "load": "whyodd.io.saving",
-    "neuralize": "whyodd.adapters",
+    "neuralize": "whyodd.adapters.neuralize",
     "patches": "whyodd",
     "plots": "whyodd",
     "save": "whyodd.io.saving",
-    "write_report": "whyodd.report",
+    "write_report": "whyodd.report.write",
 }
 
 

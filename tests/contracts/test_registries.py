@@ -16,12 +16,12 @@ from sklearn.exceptions import NotFittedError
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Case, Known
 from reference import pooled
-from whyodd.adapters import ADAPTERS
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.linear import LINEAR_MODELS, linear_score
+from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
-from whyodd.models import MODELS
-from whyodd.poolings import LocalReach
+from whyodd.maths.hard_poolings import LocalReach
+from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))

@@ -19,7 +19,7 @@ from scipy.special import logsumexp, rel_entr
 
 from reference import oracle
 from whyodd.kernels import Exponential, Student
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 # The design's tolerance for float64, section 3: of the row's largest relevance, or of o.
 TOLERANCE = 1e-9

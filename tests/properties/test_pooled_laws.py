@@ -18,10 +18,10 @@ from hypothesis.extra.numpy import arrays
 
 from reference import pooled
 from whyodd.kernels import Exponential, Student
-from whyodd.linear_maps import LinearMap
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.network import DistanceNetwork
-from whyodd.poolings import LocalReach, MeanVector, Nearest
+from whyodd.maths.hard_poolings import LocalReach, MeanVector, Nearest
+from whyodd.maths.linear_maps import LinearMap
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.network.distance_network import DistanceNetwork
 
 # The design's tolerance for float64, section 3: of the row's largest relevance, or of o.
 TOLERANCE = 1e-9

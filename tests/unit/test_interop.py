@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import whyodd
 from whyodd.evaluation import compare
-from whyodd.models import MODELS
+from whyodd.models.registry import MODELS
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # those of its own imports

@@ -10,8 +10,8 @@ import numpy as np
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.requirements import require_fitted
 from whyodd.compute.points import to_dense
-from whyodd.inputs import as_matrix
-from whyodd.network import Decomposition
+from whyodd.inputs.matrices import as_matrix
+from whyodd.network.distance_network import Decomposition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from whyodd.adapters.requirements import require_fitted
 
 if TYPE_CHECKING:
-    from whyodd.models import DistanceDetector
-    from whyodd.network import DistanceNetwork
+    from whyodd.models.registry import DistanceDetector
+    from whyodd.network.distance_network import DistanceNetwork
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:

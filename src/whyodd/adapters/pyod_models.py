@@ -15,8 +15,8 @@ from whyodd.adapters.sklearn_density import from_kernel_density
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
 from whyodd.adapters.sklearn_svm import from_one_class_svm
-from whyodd.network import DistanceNetwork
-from whyodd.poolings import Nearest
+from whyodd.maths.hard_poolings import Nearest
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable

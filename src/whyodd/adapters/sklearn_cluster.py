@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from whyodd.adapters.requirements import require_fitted
-from whyodd.network import DistanceNetwork
-from whyodd.poolings import Nearest
+from whyodd.maths.hard_poolings import Nearest
+from whyodd.network.distance_network import DistanceNetwork
 
 
 def from_k_means(model: Any) -> DistanceNetwork:

@@ -8,8 +8,8 @@ import numpy as np
 
 from whyodd.adapters.requirements import require_fitted
 from whyodd.kernels import Exponential
-from whyodd.metrics import LinearMetric
-from whyodd.network import DistanceNetwork
+from whyodd.maths.metrics import LinearMetric
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ import numpy as np
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_euclidean, require_fitted
 from whyodd.kernels import Exponential
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

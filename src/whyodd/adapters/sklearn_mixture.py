@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import digamma
 
 from whyodd.adapters.requirements import require_fitted
-from whyodd.models.mixture_parts import gaussian_components
-from whyodd.network import DistanceNetwork
+from whyodd.models.fitting.mixture_parts import gaussian_components
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_euclidean, require_fitted
-from whyodd.network import DistanceNetwork
-from whyodd.poolings import LocalReach, Nearest, Pooling
+from whyodd.maths.hard_poolings import LocalReach, Nearest, Pooling
+from whyodd.network.distance_network import DistanceNetwork
 
 
 def from_nearest_neighbors(model: Any) -> DistanceNetwork:

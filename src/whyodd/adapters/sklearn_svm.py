@@ -11,7 +11,7 @@ from scipy import sparse
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
 from whyodd.kernels import Exponential
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 
 def from_one_class_svm(model: Any) -> DistanceNetwork:

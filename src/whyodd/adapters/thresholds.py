@@ -13,7 +13,7 @@ from whyodd.adapters.linear import LinearScore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
 
 
 def threshold_of(model: Any, network: DistanceNetwork | LinearScore) -> float | None:

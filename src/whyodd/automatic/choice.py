@@ -31,14 +31,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
-from whyodd.models import GaussianMixture, KernelDensity
+from whyodd.models.registry import GaussianMixture, KernelDensity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from whyodd.models import DensityDetector
+    from whyodd.models.registry import DensityDetector
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.intp]

@@ -12,8 +12,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 
-from whyodd.frames import as_frame, build_frame
-from whyodd.inputs import unmasked
+from whyodd.inputs.frames import as_frame, build_frame
+from whyodd.inputs.matrices import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,8 +12,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whyodd.explanations.sentences import (
+    OTHERS,
+    UNEXPLAINED,
+    OddRow,
+    judgement,
+    number,
+    percent,
+    sentence,
+    value_texts,
+)
 from whyodd.io.atomic import replacing
-from whyodd.words import OTHERS, UNEXPLAINED, OddRow, judgement, number, percent, sentence, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +68,7 @@ def explain_tumours(top: int) -> DemoResult:
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import OneClassSVM
 
-    from whyodd.explainers import explain
+    from whyodd.explainers.explaining import explain
 
     tumours = load_breast_cancer()
     is_benign = tumours.target == list(tumours.target_names).index("benign")

@@ -28,7 +28,7 @@ from whyodd.cli.table_options import (
     names_of,
     tell,
 )
-from whyodd.words import number
+from whyodd.explanations.sentences import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

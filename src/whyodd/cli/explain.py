@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whyodd.cli.table_model import Choice, Judgement, Learned, Table
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
 _REASONS = 3  # that are printed of each row
 _DETAILED = 50  # rows of the report, at least
@@ -223,7 +223,7 @@ def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
 
 def summarize_findings(found: Findings, top: int, made_by: str | None = None) -> dict[str, Any]:
     """All that the report tells, as a plain dictionary, with ``top`` rows in detail."""
-    from whyodd.report.summarize import summarize
+    from whyodd.report.tables.summarize import summarize
 
     judgement, learned = found.judgement, found.learned
     return summarize(
@@ -248,7 +248,7 @@ def write_results(found: Findings, summary: dict[str, Any], out: Path | None, re
     if out is not None:
         files.append((out, partial(put_table, reasons_frame(found))))
     if report is not None:
-        from whyodd.report.render import render
+        from whyodd.report.page.render import render
 
         files.append((report, partial(put_text, render(summary))))
     write_files(*files)
@@ -286,7 +286,7 @@ def show(found: Findings, top: int, console: Console) -> None:
 
 def _show_groups(found: Findings, console: Console) -> None:
     from whyodd.cli.table_words import say
-    from whyodd.shared_reasons import group_by_reason
+    from whyodd.findings.groups import group_by_reason
 
     odd = found.explanation[: min(found.judgement.n_odd, len(found.explanation))]
     if len(odd) < 2:

@@ -117,7 +117,7 @@ def summary(learned: Learned, out: Path) -> dict[str, Any]:
 def show(learned: Learned, console: Console) -> None:
     """Print what was made of the table, and where the threshold is."""
     from whyodd.cli.table_words import say
-    from whyodd.words import number
+    from whyodd.explanations.sentences import number
 
     say(console, str(learned.model.auto_report_))
     say(console, f"threshold: outlierness {number(float(learned.model[-1].threshold_))}")

@@ -17,7 +17,7 @@ from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.cli.picture_files import prepare_folder, table_lines, write_results
 from whyodd.cli.picture_model import Settings, explain_pictures
 from whyodd.cli.picture_names import count
-from whyodd.words import number, percent
+from whyodd.explanations.sentences import number, percent
 
 if TYPE_CHECKING:
     from whyodd.cli.picture_model import ImageResult
@@ -98,7 +98,7 @@ def image(
     result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
     written = write_results(result, out, top=top, progress=not quiet)
     if report is not None:
-        from whyodd.report import write_report
+        from whyodd.report.write import write_report
 
         write_report(result.explanation, report, title=(normal if test is None else test).name)
     if as_json:

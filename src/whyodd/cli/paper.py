@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whyodd.cli.extras import check_installed
-from whyodd.experiments import EXPERIMENTS, find_experiment
+from whyodd.experiments.registry import EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
     from whyodd.experiments.page import Report

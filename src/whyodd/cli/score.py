@@ -29,8 +29,8 @@ from whyodd.cli.table_options import (
     names_of,
     tell,
 )
+from whyodd.explanations.sentences import number
 from whyodd.io.results import TABLE_ENDINGS, write_table
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from whyodd.cli.table_model import Choice, Judgement, Learned, Table

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
+from whyodd.explanations.sentences import number, percent
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.io.tables import check_table
-from whyodd.words import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def series(
     e, spans = result.explanation, odd_spans(result.explanation, 0, top)
     files = write_results(e, spans, out)
     if report is not None:
-        from whyodd.report import write_report
+        from whyodd.report.write import write_report
 
         write_report(e, report, title=(train if test is None else test).name, notes=result.notes)
     if as_json:

@@ -36,7 +36,7 @@ class Settings:
 
     def model(self, *, verbose: bool = False) -> PatchModel:
         """The model, not yet fitted."""
-        from whyodd.models import OneClassSVM
+        from whyodd.models.registry import OneClassSVM
         from whyodd.patches import PatchModel
 
         return PatchModel(

@@ -12,12 +12,12 @@ import numpy as np
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.tracing import trace
-from whyodd.automatic import auto
+from whyodd.automatic.auto import auto
 from whyodd.explainers.survey import Survey
+from whyodd.explanations.sentences import number
+from whyodd.findings.groups import count_of_rows
 from whyodd.io.tables import polars, read_table, table_name
-from whyodd.report.summarize import Threshold
-from whyodd.shared_reasons import count_of_rows
-from whyodd.words import number
+from whyodd.report.tables.summarize import Threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.automatic import AutoReport
-    from whyodd.explanation import Explanation
+    from whyodd.automatic.auto import AutoReport
+    from whyodd.explanations.table import Explanation
 
 # Rows that are explained at most; the others are only scored.
 MOST_EXPLAINED = 10_000

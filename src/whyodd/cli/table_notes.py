@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.shared_reasons import count_of_rows
-from whyodd.variables import deviates
-from whyodd.words import text
+from whyodd.explanations.raw_variables import deviates
+from whyodd.explanations.sentences import text
+from whyodd.findings.groups import count_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whyodd.cli.table_model import Learned, Table
     from whyodd.explainers.survey import Survey
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
 # Of the rows: where more have a duplicate, that is how the table is.
 _RARE = 0.1

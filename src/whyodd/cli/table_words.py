@@ -9,18 +9,18 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from whyodd.cli.picture_names import printable
+from whyodd.explanations.sentences import OTHERS, UNEXPLAINED, number, observation, percent
+from whyodd.findings.groups import count_of_rows
 from whyodd.io.tables import STANDARD_INPUT
-from whyodd.shared_reasons import count_of_rows
-from whyodd.words import OTHERS, UNEXPLAINED, number, observation, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from whyodd.automatic import AutoReport
+    from whyodd.automatic.auto import AutoReport
     from whyodd.cli.table_model import Judgement, Learned, Table
-    from whyodd.words import OddRow
+    from whyodd.explanations.sentences import OddRow
 
 _SET_ASIDE_TOLD = 5
 _VISIBLE = 0.005  # shares that do not round to 0 %

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
+from whyodd.explanations.sentences import number
 from whyodd.io.atomic import replacing
 from whyodd.io.tables import check_table
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from whyodd.texts import TextExplanation
@@ -117,7 +117,7 @@ def write_results(
 ) -> None:
     """Write the page on all messages and the JSON lines of the oddest, as far as they were asked for."""
     if report is not None:
-        from whyodd.report import write_report
+        from whyodd.report.write import write_report
 
         write_report(e, report, title=title, top=len(oddest))
     if out is not None:

@@ -11,8 +11,8 @@ from scipy.stats import rankdata
 
 from whyodd.evaluation.localisation import top_places
 from whyodd.evaluation.relevances import side_by_side
-from whyodd.explanation import at_least_one
-from whyodd.frames import build_frame
+from whyodd.explanations.table import at_least_one
+from whyodd.inputs.frames import build_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.evaluation.localisation import hit_rate, roc_auc
 from whyodd.evaluation.relevances import names_of, values_of
-from whyodd.frames import build_frame
+from whyodd.inputs.frames import build_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,10 @@ from whyodd.evaluation.conservation import conservation_gap, unexplained_share
 from whyodd.evaluation.flipping import area, flip
 from whyodd.evaluation.localisation import average_precision, hit_rate, roc_auc
 from whyodd.evaluation.stability import Probe
-from whyodd.explainers import explain, find_method
 from whyodd.explainers.checks import keywords
-from whyodd.frames import as_frame, build_frame
+from whyodd.explainers.explaining import explain
+from whyodd.explainers.registry import find_method
+from whyodd.inputs.frames import as_frame, build_frame
 from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
 from whyodd.texts import TextModel

@@ -12,15 +12,15 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.compute.removals import Removals, stages_of
+from whyodd.compute.flipping.removals import Removals, stages_of
 from whyodd.evaluation.network_flipping import NetworkFlipping
 from whyodd.evaluation.patch_flipping import flip_items
 from whyodd.evaluation.relevances import numbers, values_of
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.reading import read, reading_of
-from whyodd.explanation import Explanation
-from whyodd.network import DistanceNetwork
+from whyodd.explanations.table import Explanation
+from whyodd.network.distance_network import DistanceNetwork
 from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
 from whyodd.texts import TextModel

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyodd.compute.flipping_steps import StepFlipping
-from whyodd.compute.soft_flipping import SoftFlipping
+from whyodd.compute.flipping.soft import SoftFlipping
+from whyodd.compute.flipping.steps import StepFlipping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from whyodd.compute.flipping.removals import Removals
     from whyodd.compute.points import Points
-    from whyodd.compute.removals import Removals
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
 
 
 @dataclass(frozen=True)

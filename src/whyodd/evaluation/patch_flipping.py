@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.compute.removals import Removals, stages_of
+from whyodd.compute.flipping.removals import Removals, stages_of
 from whyodd.evaluation.network_flipping import NetworkFlipping
 from whyodd.evaluation.relevances import numbers
 from whyodd.patches import PatchExplanation

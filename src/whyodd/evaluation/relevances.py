@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.frames import as_frame
+from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.points import to_dense
-from whyodd.explainers import EXPLAINERS, explain
 from whyodd.explainers.checks import generator, keywords, whole_number
+from whyodd.explainers.explaining import explain
 from whyodd.explainers.method import Task
 from whyodd.explainers.reading import read, read_normal, reading_of
-from whyodd.explanation import Explanation
-from whyodd.network import DistanceNetwork
+from whyodd.explainers.registry import EXPLAINERS
+from whyodd.explanations.table import Explanation
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

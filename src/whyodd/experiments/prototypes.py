@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whyodd.experiments.data import Source
     from whyodd.experiments.run import Run
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
 
     Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def _points(run: Run) -> Floats:
 
 
 def _network(run: Run, points: Floats, family: str, q: float) -> DistanceNetwork:
-    from whyodd.models import OneClassSVM
+    from whyodd.models.registry import OneClassSVM
 
     model = OneClassSVM(family, nu=run["nu"], sigma=run["sigma"], q=q, a=run["a"]).fit(points)
     return model.network_

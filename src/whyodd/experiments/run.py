@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from whyodd.experiments import EXPERIMENTS
 from whyodd.experiments.page import Picture, page
+from whyodd.experiments.registry import EXPERIMENTS
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.progress import progress_bar
 from whyodd.version import __version__

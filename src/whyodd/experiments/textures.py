@@ -96,7 +96,7 @@ def _step_name(name: str) -> str:
 
 def _explained(run: Run, image: NDArray[Any], is_inside: NDArray[np.bool_] | None) -> dict[str, Any]:
     """Relevance (H, W) of a picture, and its numbers."""
-    from whyodd.models import OneClassSVM
+    from whyodd.models.registry import OneClassSVM
     from whyodd.patches import PatchModel, sobel
     from whyodd.patches.colours import per_pixel
 

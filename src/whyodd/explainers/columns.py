@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from whyodd.frames import as_frame
-from whyodd.inputs import as_matrix
+from whyodd.inputs.frames import as_frame
+from whyodd.inputs.matrices import as_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.inputs import Matrix
+    from whyodd.inputs.matrices import Matrix
 
 _DOMINATING_RATIO = 1e3
 _NAMES_IN_A_MESSAGE = 10

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.explainers.groups import sum_columns, with_groups
 from whyodd.explainers.method import Task
-from whyodd.explanation import Explanation
+from whyodd.explanations.table import Explanation
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:

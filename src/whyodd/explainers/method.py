@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.network import Decomposition, DistanceNetwork
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.network.distance_network import Decomposition, DistanceNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from whyodd.compute.passes import Scores
     from whyodd.compute.points import Points
-    from whyodd.linear_maps import LinearMap
-    from whyodd.metrics import Metric
+    from whyodd.compute.soft.passes import Scores
+    from whyodd.maths.linear_maps import LinearMap
+    from whyodd.maths.metrics import Metric
 
     Floats = NDArray[np.floating]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.explainers.method import Method
-    from whyodd.network import Decomposition
+    from whyodd.network.distance_network import Decomposition
     from whyodd.patches import PatchModel
     from whyodd.patches.explanation import PatchExplanation
     from whyodd.patches.scale import Scale

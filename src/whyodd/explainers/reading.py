@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyodd.adapters import neuralize
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.linear import LinearScore, linear_score
+from whyodd.adapters.neuralize import neuralize
 from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.thresholds import threshold_of
 from whyodd.adapters.tracing import first_step, match_columns, raw_names, raw_values, trace, transform
 from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
 from whyodd.explainers.groups import sum_columns
-from whyodd.frames import as_frame
-from whyodd.inputs import as_matrix
-from whyodd.network import DistanceNetwork
-from whyodd.variables import Variables, never_varied
+from whyodd.explanations.raw_variables import Variables, never_varied
+from whyodd.inputs.frames import as_frame
+from whyodd.inputs.matrices import as_matrix
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     import narwhals.stable.v1 as nw
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from whyodd.adapters.pipelines import Steps
     from whyodd.adapters.tracing import Trace
     from whyodd.compute.points import Points
-    from whyodd.explanation import Explanation
-    from whyodd.linear_maps import LinearMap
+    from whyodd.explanations.table import Explanation
+    from whyodd.maths.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
 

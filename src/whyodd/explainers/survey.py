@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from whyodd.compute.points import is_sparse
-from whyodd.explainers import check_is_network, find_method
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.explained import explained
+from whyodd.explainers.explaining import check_is_network
 from whyodd.explainers.own_centers import own_by_training_row
 from whyodd.explainers.reading import Reader
-from whyodd.frames import as_frame
-from whyodd.network import DistanceNetwork
+from whyodd.explainers.registry import find_method
+from whyodd.inputs.frames import as_frame
+from whyodd.network.distance_network import DistanceNetwork
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from whyodd.compute.points import Points
     from whyodd.explainers.groups import Groups
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
     Indices = NDArray[np.intp]
 

@@ -25,9 +25,9 @@ _NETWORKS = {
     "whyodd.adapters.linear.LinearScore",
     "whyodd.kernels.exponential.Exponential",
     "whyodd.kernels.student.Student",
-    "whyodd.network.DistanceNetwork",
-    "whyodd.poolings.MeanVector",
-    "whyodd.poolings.Nearest",
+    "whyodd.network.distance_network.DistanceNetwork",
+    "whyodd.maths.hard_poolings.MeanVector",
+    "whyodd.maths.hard_poolings.Nearest",
 }
 _AUTOMATIC = {
     "whyodd.automatic.choice.Candidate",
@@ -58,9 +58,9 @@ _TEXTS = {
 }
 _EXPLANATIONS = {
     "whyodd.adapters.tracing.traced.Trace",
-    "whyodd.explanation.Explanation",
-    "whyodd.frames.Moment",
-    "whyodd.variables.Variables",
+    "whyodd.explanations.table.Explanation",
+    "whyodd.inputs.frames.Moment",
+    "whyodd.explanations.raw_variables.Variables",
 }
 # Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
 _DISTANCES = {
@@ -98,10 +98,10 @@ _CONSTRUCTORS = SEARCH_TREES | {
     "datetime.time",
     "datetime.timedelta",
     "datetime.timezone",
-    "whyodd.linear_maps.LinearMap",
-    "whyodd.metrics.ComponentMetric",
-    "whyodd.metrics.LinearMetric",
-    "whyodd.poolings.LocalReach",
+    "whyodd.maths.linear_maps.LinearMap",
+    "whyodd.maths.metrics.ComponentMetric",
+    "whyodd.maths.metrics.LinearMetric",
+    "whyodd.maths.hard_poolings.LocalReach",
     "zoneinfo.ZoneInfo",
 }
 _NAMES: dict[str, set[str]] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
 
 # Squared distances of larger numbers overflow, and of all smaller than its inverse underflow.
 _LARGEST = 1e150

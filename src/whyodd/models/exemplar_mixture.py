@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from whyodd.models.bandwidth.density_kernel import density_kernel
+from whyodd.models.bandwidth.kernel_volume import log_volume
 from whyodd.models.density import DensityDetector
-from whyodd.models.density_kernel import density_kernel
-from whyodd.models.exemplar_weights import exemplar_weights
-from whyodd.models.kernel_volume import log_volume
-from whyodd.models.merging import merge_equal_rows
-from whyodd.models.thresholds import soft_threshold
-from whyodd.network import DistanceNetwork
+from whyodd.models.fitting.exemplar_weights import exemplar_weights
+from whyodd.models.fitting.merging import merge_equal_rows
+from whyodd.models.fitting.thresholds import soft_threshold
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
     from whyodd.kernels import Kernel
-    from whyodd.models.bandwidth import SigmaRule
-    from whyodd.models.exemplar_weights import ExemplarSolution
+    from whyodd.models.bandwidth.rules import SigmaRule
+    from whyodd.models.fitting.exemplar_weights import ExemplarSolution
 
 
 class ExemplarMixture(DensityDetector):

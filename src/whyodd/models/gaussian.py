@@ -10,20 +10,20 @@ import numpy as np
 from sklearn.covariance import MinCovDet
 
 from whyodd.kernels import Exponential
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.models.columns_that_vary import never_varied
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.models.density import DensityDetector
-from whyodd.models.merging import merge_equal_rows
-from whyodd.models.repetition import repeated_rows
-from whyodd.models.thresholds import usual_threshold
-from whyodd.network import DistanceNetwork
+from whyodd.models.fitting.columns_that_vary import never_varied
+from whyodd.models.fitting.merging import merge_equal_rows
+from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.fitting.thresholds import usual_threshold
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.metrics import Metric
-    from whyodd.models.merging import MergedRows
+    from whyodd.maths.metrics import Metric
+    from whyodd.models.fitting.merging import MergedRows
 
     Floats = NDArray[np.float64]
 

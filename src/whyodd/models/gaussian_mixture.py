@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn import mixture
 
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.models.columns_that_vary import never_varied
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.models.density import DensityDetector
-from whyodd.models.merging import merge_equal_rows
-from whyodd.models.mixture_parts import gaussian_components
-from whyodd.models.repetition import repeated_rows
-from whyodd.models.thresholds import usual_threshold
-from whyodd.network import DistanceNetwork
+from whyodd.models.fitting.columns_that_vary import never_varied
+from whyodd.models.fitting.merging import merge_equal_rows
+from whyodd.models.fitting.mixture_parts import gaussian_components
+from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.fitting.thresholds import usual_threshold
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.metrics import Metric
+    from whyodd.maths.metrics import Metric
 
 
 class GaussianMixture(DensityDetector):

@@ -6,10 +6,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from whyodd.models.base import DistanceDetector
-from whyodd.models.neighborhood import fewer_than_rows
+from whyodd.models.fitting.neighborhood import fewer_than_rows
+from whyodd.models.fitting.repetition import repeated_rows
 from whyodd.models.reachability import local_reach
-from whyodd.models.repetition import repeated_rows
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,12 +6,12 @@ import math
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
+from whyodd.maths.hard_poolings import MeanVector, Nearest
 from whyodd.models.base import DistanceDetector
-from whyodd.models.neighborhood import fewer_than_rows
-from whyodd.models.repetition import repeated_rows
-from whyodd.models.thresholds import neighbor_threshold
-from whyodd.network import DistanceNetwork
-from whyodd.poolings import MeanVector, Nearest
+from whyodd.models.fitting.neighborhood import fewer_than_rows
+from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.fitting.thresholds import neighbor_threshold
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.poolings import Pooling
+    from whyodd.maths.hard_poolings import Pooling
 
 MEASURES: dict[str, Callable[[int], Pooling]] = {
     "kth": Nearest.kth,

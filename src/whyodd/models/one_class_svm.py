@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from whyodd.compute.one_class import solve_one_class
-from whyodd.models.bandwidth import bandwidth
+from whyodd.compute.training.one_class import solve_one_class
+from whyodd.models.bandwidth.kernel_choice import choose_kernel
+from whyodd.models.bandwidth.rules import bandwidth
 from whyodd.models.base import DistanceDetector
-from whyodd.models.kernel_choice import choose_kernel
-from whyodd.models.merging import merge_equal_rows
+from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.progress import training_progress
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.compute.one_class import OneClassSolution
     from whyodd.compute.points import Points
+    from whyodd.compute.training.one_class import OneClassSolution
     from whyodd.kernels import Kernel
-    from whyodd.models.bandwidth import SigmaRule
+    from whyodd.models.bandwidth.rules import SigmaRule
 
 # What rounding may change of an inlierness, in training (float32 similarities) and when rows are scored.
 _ROUNDING = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-5}

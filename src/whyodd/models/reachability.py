@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.points import is_sparse
-from whyodd.poolings import LocalReach
+from whyodd.maths.hard_poolings import LocalReach
 
 if TYPE_CHECKING:
     from whyodd.compute.points import Points

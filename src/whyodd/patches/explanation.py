@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanation import at_least_one
-from whyodd.frames import build_frame
+from whyodd.explanations.table import at_least_one
+from whyodd.inputs.frames import build_frame
 from whyodd.patches.notebook import html_view
 from whyodd.patches.strangest import strangest_window
 from whyodd.patches.words import place_text, sentence

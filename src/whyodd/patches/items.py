@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from whyodd.frames import as_frame
+from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.compute.passes import Work
+from whyodd.compute.soft.passes import Work
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items

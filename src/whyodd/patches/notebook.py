@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whyodd.explanations.sentences import number
 from whyodd.patches.colours import common_limit, displayed, overlay
 from whyodd.patches.pictures import NO_PICTURES, data_uri, sized
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network import Decomposition, DistanceNetwork
+    from whyodd.network.distance_network import Decomposition, DistanceNetwork
 
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]

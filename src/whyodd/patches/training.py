@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from whyodd.adapters import neuralize
+from whyodd.adapters.neuralize import neuralize
 from whyodd.patches.scale import Scale
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
     from whyodd.patches.scale import View
 
     Floats = NDArray[np.floating]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyodd.words import number, percent
+from whyodd.explanations.sentences import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyodd.explanations.sentences import number, percent
 from whyodd.plots.reasons import Parts, axes_for, draw_bars, head, make_room, name_rows, write_at_ends
-from whyodd.words import number, percent
 
 if TYPE_CHECKING:
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
 
 def bars(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanation import at_least_one
+from whyodd.explanations.sentences import number
+from whyodd.explanations.table import at_least_one
 from whyodd.plots.figures import lay_out
 from whyodd.plots.reasons import (
     BLACK,
@@ -19,12 +20,11 @@ from whyodd.plots.reasons import (
     name_of,
     name_rows,
 )
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
     Floats = NDArray[np.floating]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
+from whyodd.explanations.sentences import Reason, is_missing, is_number, number, value_texts
 from whyodd.plots.figures import title_of
 from whyodd.plots.reasons import (
     BLACK,
@@ -20,14 +21,13 @@ from whyodd.plots.reasons import (
     label,
     name_rows,
 )
-from whyodd.words import Reason, is_missing, is_number, number, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
 _USUAL = (5.0, 95.0)  # percent
 _USUAL_LETTERS = 24

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.evaluation.flipping import area
+from whyodd.explanations.sentences import number
 from whyodd.plots.figures import pyplot, title_of
 from whyodd.plots.reasons import BLACK, BLUE, GREEN, GREY, VERMILLION, head, tidy
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

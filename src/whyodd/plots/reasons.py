@@ -9,9 +9,9 @@ from unicodedata import bidirectional
 
 import numpy as np
 
-from whyodd.explanation import Explanation, at_least_one
+from whyodd.explanations.sentences import UNEXPLAINED, Reason, is_missing, number, value_texts
+from whyodd.explanations.table import Explanation, at_least_one
 from whyodd.plots.figures import check_kind, pyplot, title_of
-from whyodd.words import UNEXPLAINED, Reason, is_missing, number, value_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
@@ -136,7 +136,7 @@ def label(reason: Reason) -> str:
     Examples
     --------
     >>> from whyodd.plots.reasons import label
-    >>> from whyodd.words import Reason
+    >>> from whyodd.explanations.sentences import Reason
     >>> label(Reason("amount", 12000.0, 35.5, direction=1, relevance=1.0, share=0.5))
     'amount = 12000, expected 35.5'
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.findings.groups import count_of_rows, group_by_reason, label_of
 from whyodd.plots.embedding import embed
 from whyodd.plots.figures import drawable, lay_out, pyplot
 from whyodd.plots.reasons import (
@@ -21,15 +22,14 @@ from whyodd.plots.reasons import (
     head,
     name_of,
 )
-from whyodd.shared_reasons import count_of_rows, group_by_reason, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from whyodd.explanation import Explanation
-    from whyodd.shared_reasons import ReasonGroup
+    from whyodd.explanations.table import Explanation
+    from whyodd.findings.groups import ReasonGroup
 
     Wide = NDArray[np.float64]
     Box = tuple[float, float, float, float]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.sentences import number
 from whyodd.plots.figures import pyplot
 from whyodd.plots.reasons import BLACK, BLUE, VERMILLION, check_rows, head, tidy
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
     Wide = NDArray[np.float64]
 

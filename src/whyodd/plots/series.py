@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.sentences import number, percent
 from whyodd.patches.colours import common_limit
 from whyodd.plots.figures import check_patches, pyplot, title_of
 from whyodd.plots.time_axis import Cells, label_time, position
-from whyodd.words import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.sentences import number
 from whyodd.patches.colours import displayed
 from whyodd.patches.words import place_text
 from whyodd.plots.figures import add_panel, check_patches, pyplot, title_of
 from whyodd.plots.time_axis import label_time, on_time_axis
-from whyodd.words import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

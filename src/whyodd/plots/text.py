@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unicodedata import bidirectional
 
+from whyodd.explanations.sentences import number, percent
 from whyodd.plots.figures import UNKNOWN, check_kind, drawable, lay_out, pyplot, title_of
 from whyodd.plots.reasons import BLACK, SMALL, check_rows, head
 from whyodd.texts.explanation import TextExplanation
 from whyodd.texts.notebook import pieces
-from whyodd.words import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.sentences import number
 from whyodd.plots.figures import lay_out
 from whyodd.plots.reasons import (
     BLACK,
@@ -18,10 +19,9 @@ from whyodd.plots.reasons import (
     name_rows,
     write_at_ends,
 )
-from whyodd.words import number
 
 if TYPE_CHECKING:
-    from whyodd.explanation import Explanation
+    from whyodd.explanations.table import Explanation
 
 _CLEAR = 2.0  # pixels
 

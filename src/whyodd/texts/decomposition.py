@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network import DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
 
 # Bytes of dense relevance at a time, and absent terms that are kept of each message.
 _BLOCK_BYTES = 1 << 26

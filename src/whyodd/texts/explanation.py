@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanation import at_least_one
-from whyodd.frames import build_frame
+from whyodd.explanations.sentences import percent
+from whyodd.explanations.table import at_least_one
+from whyodd.inputs.frames import build_frame
 from whyodd.texts.notebook import html_view
-from whyodd.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

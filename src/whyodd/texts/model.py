@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from whyodd.models import OneClassSVM
+from whyodd.models.registry import OneClassSVM
 from whyodd.progress import progress_bar
 from whyodd.texts.decomposition import decompose
 from whyodd.texts.explanation import TextExplanation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.models.bandwidth import SigmaRule
+    from whyodd.models.bandwidth.rules import SigmaRule
     from whyodd.texts.tokens import Token
 
     ExcludeSelf = Literal["auto"] | bool

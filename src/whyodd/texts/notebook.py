@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from whyodd.words import number, percent
+from whyodd.explanations.sentences import number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

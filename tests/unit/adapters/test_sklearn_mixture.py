@@ -5,7 +5,7 @@ import pytest
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 import whyodd
-from whyodd.metrics import ComponentMetric, LinearMetric
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.normal(size=(80, 3)), RNG.normal(size=(40, 3)) * 0.5 + 6.0])

@@ -10,7 +10,7 @@ import whyodd
 from contracts.fitted import FITTED, LINEAR, Case
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.thresholds import THRESHOLDS
-from whyodd.models import MODELS
+from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))

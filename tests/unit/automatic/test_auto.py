@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 import whyodd
-from whyodd.automatic import AutoReport
+from whyodd.automatic.auto import AutoReport
 
 N = 120
 START = dt.datetime(2024, 1, 1)
@@ -410,7 +410,7 @@ def test_names_a_missing_column(pipeline):
 
 
 def test_rows_of_a_large_table_are_known_by_their_places(monkeypatch):
-    monkeypatch.setattr("whyodd.automatic._PREPARED_ROWS", 120)
+    monkeypatch.setattr("whyodd.automatic.auto._PREPARED_ROWS", 120)
     frame = pd.DataFrame({"a": np.arange(300) % 50 + np.linspace(0, 0.4, 300), "b": list("xyz") * 100})
     pipeline = whyodd.auto(frame)
     network = pipeline[-1].network_

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whyodd.automatic.choice import FARTHEST_SHARE, RESOLUTION, choose_model
-from whyodd.models import GaussianMixture, KernelDensity
+from whyodd.models.registry import GaussianMixture, KernelDensity
 
 
 def chosen(Z, *, seed=0, with_mixtures=True):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 
 import whyodd
 from whyodd.cli.demo import explain_tumours, show, write_csv
-from whyodd.words import percent
+from whyodd.explanations.sentences import percent
 
 COMMAND = [sys.executable, "-c", "from whyodd.cli.app import main; main()"]
 

@@ -12,7 +12,7 @@ import whyodd
 from made_up.orders import orders
 from whyodd.cli.app import app
 from whyodd.cli.table_labels import is_anomaly
-from whyodd.words import number
+from whyodd.explanations.sentences import number
 
 FRAME = orders()
 USED = FRAME.drop("order")

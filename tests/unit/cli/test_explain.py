@@ -17,8 +17,8 @@ from made_up.orders import orders
 from whyodd.cli.app import app
 from whyodd.cli.table_options import Method
 from whyodd.explainers import EXPLAINERS
-from whyodd.shared_reasons import group_by_reason
-from whyodd.words import OTHERS, UNEXPLAINED, number, observation, percent
+from whyodd.explanations.sentences import OTHERS, UNEXPLAINED, number, observation, percent
+from whyodd.findings.groups import group_by_reason
 
 HOSTILE = "[bold]\x1b[31m\rcolumn"
 

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whyodd.cli.app import app
-from whyodd.experiments import EXPERIMENTS
+from whyodd.experiments.registry import EXPERIMENTS
 
 
 def run(*arguments):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import whyodd
 from made_up.orders import orders
 from whyodd.cli.app import app
-from whyodd.words import number
+from whyodd.explanations.sentences import number
 
 FRAME = orders()
 USED = FRAME.drop("order")

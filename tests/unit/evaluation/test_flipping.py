@@ -19,9 +19,9 @@ from reference import flipped
 from whyodd import DistanceNetwork, PatchModel, UnsupportedModelError
 from whyodd.evaluation.flipping import area, flip
 from whyodd.kernels import Exponential, Student
-from whyodd.metrics import LinearMetric
-from whyodd.models import MODELS
-from whyodd.poolings import Nearest
+from whyodd.maths.hard_poolings import Nearest
+from whyodd.maths.metrics import LinearMetric
+from whyodd.models.registry import MODELS
 
 # Of a row's first value: what is promised, well above what rounding does here.
 CLOSE = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}

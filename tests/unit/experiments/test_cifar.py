@@ -10,9 +10,15 @@ import pytest
 
 import whyodd
 from whyodd.evaluation.flipping import area
-from whyodd.experiments.cifar import EXPERIMENT, chosen_images, measure_images, train, tried_kernels
-from whyodd.experiments.cifar_statements import statements
-from whyodd.experiments.cifar_summary import METHODS, OTHERS, summarize, summary_of
+from whyodd.experiments.cifar.experiment import (
+    EXPERIMENT,
+    chosen_images,
+    measure_images,
+    train,
+    tried_kernels,
+)
+from whyodd.experiments.cifar.statements import statements
+from whyodd.experiments.cifar.summary import METHODS, OTHERS, summarize, summary_of
 from whyodd.experiments.data import Source
 from whyodd.experiments.run import Run, carry_out
 

@@ -6,9 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from whyodd.experiments import EXPERIMENTS, detox, find_experiment, prototypes, textures
+from whyodd.experiments import detox, prototypes, textures
 from whyodd.experiments.circle import KINDS, RADIUS, contrast, hidden_circle
 from whyodd.experiments.data import Source
+from whyodd.experiments.registry import EXPERIMENTS, find_experiment
 from whyodd.experiments.run import carry_out
 from whyodd.experiments.shaded import message_pieces, plain_pieces, set_lines, shaded_figure
 from whyodd.experiments.textures import on_edges

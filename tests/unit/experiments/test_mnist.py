@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from whyodd.experiments.data import Source
-from whyodd.experiments.mnist import (
+from whyodd.experiments.mnist.experiment import (
     EXPERIMENT,
     TYPES,
     joined,

@@ -15,7 +15,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.kernels import Student
-from whyodd.poolings import Nearest
+from whyodd.maths.hard_poolings import Nearest
 
 COLUMNS = ["time", "amount", "age", "rate", "size"]
 TO_FRAME = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "arrow": pa.Table.from_pandas}

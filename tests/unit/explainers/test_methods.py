@@ -20,9 +20,9 @@ from whyodd.explainers import EXPLAINERS
 from whyodd.explainers.method import Task
 from whyodd.explainers.reading import read
 from whyodd.kernels import Exponential
-from whyodd.linear_maps import LinearMap
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.poolings import Nearest
+from whyodd.maths.hard_poolings import Nearest
+from whyodd.maths.linear_maps import LinearMap
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(40, 4)) @ RNG.normal(size=(4, 4)) * [1, 10, 100, 1]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import whyodd
-from whyodd.explainers.clusters import closest, cluster
-from whyodd.explainers.coin import _abnormality, _spacing, coin
 from whyodd.explainers.method import Task
-from whyodd.explainers.micenkova import _mean_weights
-from whyodd.explainers.neighborhoods import Surroundings, around
+from whyodd.explainers.methods.coin import _abnormality, _spacing, coin
+from whyodd.explainers.methods.micenkova import _mean_weights
+from whyodd.explainers.support.clusters import closest, cluster
+from whyodd.explainers.support.neighborhoods import Surroundings, around
 
 SEPARATING = ["coin", "micenkova"]
 # Here units are mixed on purpose.

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import whyodd
 from whyodd.evaluation.flipping import flip, flip_explanation
 from whyodd.evaluation.stability import stability, stability_of
-from whyodd.explainers import again, survey
+from whyodd.explainers import survey
+from whyodd.explainers.explaining import again
 from whyodd.explainers.survey import Survey
 
 RNG = np.random.default_rng(0)

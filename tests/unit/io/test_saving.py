@@ -32,10 +32,10 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from whyodd.kernels import Exponential, Student
-from whyodd.linear_maps import LinearMap
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.models import MODELS
-from whyodd.poolings import LocalReach, MeanVector, Nearest
+from whyodd.maths.hard_poolings import LocalReach, MeanVector, Nearest
+from whyodd.maths.linear_maps import LinearMap
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.models.registry import MODELS
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))

@@ -13,7 +13,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
 import whyodd
-from whyodd.models import MODELS, Calibration, calibrate
+from whyodd.models.registry import MODELS, Calibration, calibrate
 
 
 class Identity:

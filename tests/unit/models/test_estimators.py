@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 import whyodd
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.models import MODELS, SVDD, DistanceDetector, OneClassSVM
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.models.registry import MODELS, SVDD, DistanceDetector, OneClassSVM
 
 KERNELS = ["gaussian", "student", "laplacian"]
 

@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import whyodd
 from whyodd import ExemplarMixture, KernelDensity
-from whyodd.compute.gram import RadialPoints
+from whyodd.compute.training.gram import RadialPoints
 from whyodd.kernels import Exponential, Student
-from whyodd.models import exemplar_weights as climbing
-from whyodd.models.exemplar_weights import SimilarityMatrix, exemplar_weights
+from whyodd.models.fitting import exemplar_weights as climbing
+from whyodd.models.fitting.exemplar_weights import SimilarityMatrix, exemplar_weights
 
 KERNELS = [Exponential(sigma=0.8), Exponential(q=1.0, sigma=0.5), Student(a=3.0, sigma=0.5)]
 over_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=str)

@@ -7,7 +7,7 @@ from sklearn.covariance import EmpiricalCovariance, MinCovDet
 
 import whyodd
 from whyodd import Gaussian
-from whyodd.metrics import ComponentMetric
+from whyodd.maths.metrics import ComponentMetric
 
 over_covariances = pytest.mark.parametrize("covariance", ["full", "diagonal", "robust"])
 

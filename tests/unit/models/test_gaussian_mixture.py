@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 import whyodd
 from whyodd import DistanceNetwork, GaussianMixture
 from whyodd.kernels import Exponential
-from whyodd.metrics import ComponentMetric, LinearMetric
-from whyodd.models.mixture_parts import gaussian_components
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.models.fitting.mixture_parts import gaussian_components
 
 TYPES = ["full", "tied", "diag", "spherical"]
 over_types = pytest.mark.parametrize("covariance_type", TYPES)

@@ -22,7 +22,7 @@ from reference.one_class_dual import Dual, gram
 from whyodd import SVDD, OneClassSVM
 from whyodd.kernels import Exponential, Student
 from whyodd.models import one_class_svm
-from whyodd.models.bandwidth import BANDWIDTHS, median_bandwidth, nn_bandwidth, scale_bandwidth
+from whyodd.models.bandwidth.rules import BANDWIDTHS, median_bandwidth, nn_bandwidth, scale_bandwidth
 
 BOTH = pytest.mark.parametrize("cls", [OneClassSVM, SVDD])
 

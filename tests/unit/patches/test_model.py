@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from reference import patched
-from whyodd.models import MODELS
+from whyodd.models.registry import MODELS
 from whyodd.patches.grid import BORDERS, Grid
 from whyodd.patches.training import _draw
 

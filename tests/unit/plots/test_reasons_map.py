@@ -12,11 +12,11 @@ from matplotlib.colors import to_hex
 
 import whyodd
 from unit.plots.boxes import hides
+from whyodd.findings.groups import group_by_reason
 from whyodd.plots import PLOTS, reasons_map
 from whyodd.plots.embedding import distances, embed
 from whyodd.plots.reasons import LIGHT_GREY
 from whyodd.plots.reasons_map import covered, signed_roots
-from whyodd.shared_reasons import group_by_reason
 
 mpl.use("Agg")
 LONG = [f"department_of_very_long_measurement_names_sensor_{j:02d}_mean_over_{j * 7}_days" for j in range(60)]

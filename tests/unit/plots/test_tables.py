@@ -16,13 +16,13 @@ from sklearn.svm import OneClassSVM as LinearSVM
 import whyodd
 from unit.plots.boxes import hides
 from whyodd.evaluation.flipping import area, flip
+from whyodd.explanations.sentences import Reason, percent
 from whyodd.plots import PLOTS, bars, beeswarm, expected, flipping, scores, waterfall
 from whyodd.plots.beeswarm import offsets
 from whyodd.plots.expected import Scale
 from whyodd.plots.figures import title_of
 from whyodd.plots.reasons import BLUE, GREEN, GREY, LIGHT_GREY, VERMILLION, label
 from whyodd.plots.scores import bin_edges
-from whyodd.words import Reason, percent
 
 mpl.use("Agg")
 LONG = [f"department_of_very_long_measurement_names_sensor_{j:02d}_mean_over_{j * 7}_days" for j in range(60)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import whyodd
-from whyodd.report import write_report
+from whyodd.report.write import write_report
 
 
 @pytest.fixture(scope="module")

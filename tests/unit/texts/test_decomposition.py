@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 from whyodd.texts import decomposition
 from whyodd.texts.decomposition import decompose
 from whyodd.texts.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import whyodd
-from whyodd.network import DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
 
 SUBJECTS = ("pump", "valve", "engine", "filter")
 NORMAL = [

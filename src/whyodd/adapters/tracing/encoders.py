@@ -8,7 +8,7 @@ import numpy as np
 
 from whyodd.adapters.tracing.raw_variables import Closed
 from whyodd.adapters.tracing.readings import Category, Readings, dense
-from whyodd.words import is_missing
+from whyodd.explanations.sentences import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.adapters.tracing.raw_frame import listed, raw_values
-from whyodd.words import is_missing, is_number
+from whyodd.explanations.sentences import is_missing, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.adapters.tracing.encoders import python_value
-from whyodd.frames import as_frame
-from whyodd.inputs import require_rows, unmasked
-from whyodd.words import is_missing
+from whyodd.explanations.sentences import is_missing
+from whyodd.inputs.frames import as_frame
+from whyodd.inputs.matrices import require_rows, unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -13,8 +13,8 @@ from whyodd.adapters.tracing.errors import Untraceable, UntraceableStepError
 from whyodd.adapters.tracing.raw_variables import RawVariables
 from whyodd.adapters.tracing.readings import Readings, dense
 from whyodd.adapters.tracing.steps import trace_steps
-from whyodd.linear_maps import LinearMap
-from whyodd.variables import Decoded
+from whyodd.explanations.raw_variables import Decoded
+from whyodd.maths.linear_maps import LinearMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,149 @@
+"""A default pipeline for a raw table: ``auto``."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from whyodd.automatic.choice import ROWS_FOR_CHOICE, choose_model
+from whyodd.automatic.kinds import judge_columns
+from whyodd.automatic.preparation import prepare
+from whyodd.automatic.reading import read_table
+from whyodd.automatic.report import AutoReport
+from whyodd.models.registry import KernelDensity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.automatic.kinds import Column
+    from whyodd.automatic.reading import RawTable
+    from whyodd.models.registry import DensityDetector
+
+__all__ = ["AutoReport", "auto"]
+
+_LOG = logging.getLogger("whyodd")
+# Means, spreads and categories are those of at most so many rows.
+_PREPARED_ROWS = 200_000
+
+
+def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress: bool = False) -> Pipeline:
+    """Sensible default detector for a raw table of (mostly) normal rows: a fitted pipeline.
+
+    Each column is used as what it is: numbers are standardised (heavy tails on a log scale), categories and
+    booleans encoded, dates taken apart, gaps filled and marked. Constant columns and identifiers are set
+    aside. Then model and bandwidth are chosen by the likelihood of held-out rows: a kernel density or, for
+    tables of numbers, a mixture of Gaussians.
+
+    Parameters
+    ----------
+    frame : data frame, dict of columns, or array of shape (n, d)
+        pandas, Polars or Arrow; at least two rows. Later rows come as the same kind of table (those of
+        a dict as a data frame).
+    max_rows : int, default 10,000
+        The model is fitted to at most so many rows, drawn at random: time to score a row grows with them.
+    random_state : int, default 0
+        The same number gives the same pipeline.
+    progress : bool, default False
+        Say on standard error what is being tried.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Steps "columns" and "model", for :func:`whyodd.explain`. ``print(pipeline.auto_report_)`` shows what
+        was chosen and why; so does the logger "whyodd" at level INFO.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, whyodd
+    >>> rng = np.random.default_rng(0)
+    >>> normal = pd.DataFrame({"speed": rng.normal(50, 5, 300), "gear": rng.choice(["low", "high"], 300)})
+    >>> pipeline = whyodd.auto(normal)
+    >>> pipeline.predict(pd.DataFrame({"speed": [52.0, 90.0], "gear": ["low", "high"]}))
+    array([ 1, -1])
+    """
+    _check_options(max_rows, random_state)
+    table = read_table(frame)
+    if table.n_rows < 2:
+        raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
+    columns = judge_columns(table)
+    _check_any_used(columns)
+    with _announced(progress) as say:
+        say("preparing columns")
+        preparation = prepare(columns)
+        prepared = _prepared_rows(table, random_state)
+        data = table.data if prepared is None else table.rows(prepared)
+        Z = np.asarray(preparation.fit_transform(data), dtype=np.float64)
+        order = np.random.default_rng(random_state).permutation(len(Z))
+        choice = choose_model(
+            Z[order[:ROWS_FOR_CHOICE]],
+            int(random_state),
+            with_mixtures=all(column.is_number or column.kind == "set aside" for column in columns),
+            report=say,
+        )
+        say("fitting the model")
+        fitted = np.sort(order[:max_rows])
+        model = _fit(choice.chosen.model, Z, fitted)
+        if prepared is not None:  # the model should know its rows by their places in the whole table
+            model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
+    pipeline = Pipeline([("columns", preparation), ("model", model)])
+    pipeline.auto_report_ = AutoReport(table.n_rows, fitted.size, tuple(columns), choice)
+    _LOG.info("auto: %s", pipeline.auto_report_)
+    return pipeline
+
+
+def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
+    """As many rows as are kept in memory as numbers, in their order; None if that is all of them."""
+    if table.n_rows <= _PREPARED_ROWS:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(table.n_rows, _PREPARED_ROWS, replace=False))
+
+
+def _fit(model: DensityDetector, Z: NDArray[np.float64], rows: NDArray[np.intp]) -> DensityDetector:
+    """Fit the model to some rows of Z."""
+    if isinstance(model, KernelDensity):
+        # All rows, most of them without weight: so the model knows which row of the table each center is.
+        weights = np.zeros(len(Z))
+        weights[rows] = 1.0
+        model.fit(Z, sample_weight=None if rows.size == len(Z) else weights)
+        return model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Z[rows])
+    return model
+
+
+def _check_options(max_rows: object, random_state: object) -> None:
+    if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 2:
+        raise ValueError(f"max_rows={max_rows!r}: expected a whole number of rows, at least 2.")
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
+        raise ValueError(f"random_state={random_state!r}: expected a whole number, not negative.")
+
+
+def _check_any_used(columns: Sequence[Column]) -> None:
+    if all(column.kind == "set aside" for column in columns):
+        reasons = "; ".join(f"{column.name!r}: {column.note}" for column in columns[:5])
+        raise ValueError(f"No column of frame can be used ({reasons}). Add columns that vary.")
+
+
+@contextmanager
+def _announced(progress: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows what is being done, on standard error if ``progress``."""
+    if not progress:
+        yield lambda doing: None  # noqa: ARG005
+        return
+    from rich.console import Console  # here, since only those who ask for it pay for the import
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("auto: {task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("reading")
+        yield lambda doing: bar.update(task, description=doing)

@@ -1,0 +1,1 @@
+"""Outlierness while variables are taken away."""

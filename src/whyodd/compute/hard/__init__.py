@@ -1,0 +1,1 @@
+"""Hard pooling: the nearest centers of each row."""

@@ -1,0 +1,1 @@
+"""Distances under linear maps, and the way back through them."""

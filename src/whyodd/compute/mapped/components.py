@@ -1,0 +1,228 @@
+"""Passes for few centers with a metric each, or one for all (mixtures): differences are taken one by one.
+
+Nothing cancels here: every distance and every share comes from the difference of a row and a center.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from whyodd.compute import blocks
+from whyodd.compute.mapped import diagonal
+from whyodd.compute.mapped.mixing import WayBack, way_back
+from whyodd.compute.mapped.rows import diagonal_of
+from whyodd.compute.points import as_compiled, squared_norms, to_dense
+from whyodd.compute.soft.centers import is_exponential, log_of_rest
+from whyodd.compute.soft.passes import Scores
+from whyodd.maths.metrics import ComponentMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.compute.soft.passes import Work
+    from whyodd.kernels import Kernel
+    from whyodd.maths.linear_maps import LinearMap
+    from whyodd.maths.metrics import Metric
+
+    Wide = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+# A block costs as many calls of NumPy as there are steps and centers: rows to share them among.
+_BLOCK_ROWS = 4096
+# Below this, rounding of -log g would show in the leading digits of o.
+_NEAR_ZERO = 1e-3
+
+
+class Legs(Protocol):
+    """From the rows of a block to every center: distances, and what variables have of them."""
+
+    def squared_distances(self) -> Wide:
+        """d² (n, m)."""
+
+    def add_shares(self, weights: Wide, relevance: Wide, unexplained: Wide) -> None:
+        """Add Σ_j W_j times what a variable has of d²_j to (n, d), and what no variable has of it to (n,)."""
+
+
+@dataclass(frozen=True)
+class Components:
+    """Centers u_j with log-weights, a kernel, and maps A_j: d_j = ‖A_j (x - u_j)‖.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, d)
+    log_weights : ndarray of shape (m,)
+    kernel : Kernel
+    factors : tuple of m arrays
+        Each A_j of shape (k, d), or the diagonal (d,) of it, if all are diagonal. One array may serve several
+        centers.
+    """
+
+    points: Wide
+    log_weights: Wide
+    kernel: Kernel
+    factors: tuple[Wide, ...]
+
+    def assign(
+        self, X: Points, own: Indices, work: Work, consume: Callable[[Any, Wide], None] | None = None
+    ) -> Scores:
+        """Scores of each row; ``consume(rows, p)`` is handed the assignments p (rows, m) block by block."""
+        scores = Scores.empty(X.shape[0])
+
+        def score(where: slice, x: Wide) -> None:
+            d2 = self._legs(x, None).squared_distances()
+            p = self._pool(d2, own[where], scores, where)
+            if consume is not None:
+                consume(where, p)
+
+        self._sweep(X, work, score, self._floats_per_row(None, 0))
+        return scores
+
+    def decompose(
+        self, X: Points, own: Indices, work: Work, through: LinearMap | None = None
+    ) -> tuple[Wide, Scores]:
+        """Relevance R (n, d) = Σ_j Δ_j (δ_j ⊙ A_jᵀζ_j) / d²_j, ζ_j = A_j (x - u_j), and the scores."""
+        n, width = X.shape[0], X.shape[1] if through is None else through.n_inputs
+        relevance, scores = np.zeros((n, width)), Scores.empty(n)
+        ways = self._ways_back if through is None else self._ways(through)
+
+        def explain(where: slice, x: Wide) -> None:
+            legs = self._legs(x, ways)
+            d2 = legs.squared_distances()
+            p = self._pool(d2, own[where], scores, where)
+            o = scores.outlierness[where, None]
+            explained = self.kernel.explained(d2, o)
+            scores.unexplained[where] = np.sum(p * (o - explained), axis=1)
+            weights = np.divide(p * explained, d2, out=np.zeros_like(d2), where=d2 > 0.0)
+            legs.add_shares(weights, relevance[where], scores.unexplained[where])
+
+        self._sweep(X, work, explain, self._floats_per_row(ways, width))
+        return relevance, scores
+
+    def _legs(self, x: Wide, ways: Sequence[WayBack] | None) -> Legs:
+        if ways is None and self._diagonals is not None:
+            return _DiagonalLegs(as_compiled(x), as_compiled(self.points), as_compiled(self._diagonals))
+        return _GeneralLegs(x, self.points, self.factors, ways or ())
+
+    @cached_property
+    def _diagonals(self) -> Wide | None:
+        return np.stack(self.factors) if self.factors[0].ndim == 1 else None
+
+    @cached_property
+    def _ways_back(self) -> list[WayBack] | None:
+        """The way back from each center; None for diagonal metrics, where each variable goes its own way."""
+        return None if self._diagonals is not None else self._ways(None)
+
+    def _ways(self, through: LinearMap | None) -> list[WayBack]:
+        """The way back from each center; a factor that serves many of them is looked into once."""
+        distinct = {id(factor): factor for factor in self.factors}
+        ways = {name: way_back(factor, through) for name, factor in distinct.items()}
+        return [ways[id(factor)] for factor in self.factors]
+
+    def _pool(self, d2: Wide, own: Indices, scores: Scores, where: slice) -> Wide:
+        """Soft min-pooling of squared distances (rows, m): p; outlierness and log g are filled in."""
+        e = -self.kernel.log_similarity(d2)
+        left_out = np.flatnonzero(own >= 0)
+        e[left_out, own[left_out]] = np.inf
+        rest = np.zeros(len(own))
+        rest[left_out] = self._log_rest[own[left_out]]
+        v = self.log_weights - e
+        peak = v.max(axis=1)
+        is_lost = np.isneginf(peak)  # beyond the largest float: reported by whoever asked
+        p = np.exp(v - np.where(is_lost, 0.0, peak)[:, None])
+        total = np.where(is_lost, 1.0, p.sum(axis=1))
+        log_g = peak + np.log(total) - rest
+        if is_exponential(self.kernel):
+            small = np.flatnonzero(log_g > -_NEAR_ZERO)
+            alpha = np.exp(self.log_weights - rest[small, None])
+            alpha[np.isinf(e[small])] = 0.0
+            # All digits of an o close to 0, where -log g has none.
+            log_g[small] = np.minimum(np.log1p(np.sum(alpha * np.expm1(-e[small]), axis=1)), 0.0)
+        d2[left_out, own[left_out]] = 1.0  # of no weight, at some distance
+        counted = np.where(own >= 0, len(self.points) - 1.0, len(self.points))
+        scores.log_inlierness[where] = log_g
+        scores.outlierness[where] = self.kernel.outlierness(log_g, counted)
+        return np.asarray(p / total[:, None])
+
+    @cached_property
+    def _log_rest(self) -> Wide:
+        return log_of_rest(self.log_weights)
+
+    def _floats_per_row(self, ways: Sequence[WayBack] | None, width: int) -> int:
+        """Beside input and output: pooling, raw rows and relevance, and all legs if they are kept."""
+        m, d = self.points.shape
+        legs = 0 if ways is None and self._diagonals is not None else m * d + sum(map(len, self.factors))
+        return int(legs + 8 * m + 4 * max(width, d))
+
+    def _sweep(self, X: Points, work: Work, step: Callable[[slice, Wide], None], floats_per_row: int) -> None:
+        n, m = X.shape[0], len(self.points)
+        threads = blocks.count_threads(work.n_jobs)
+        threads = threads if n * m * X.shape[1] > blocks.WORTH_A_THREAD else 1
+        per_row = 8 * floats_per_row
+        size = blocks.block_rows(n, threads, per_row, floats_per_row, work.memory_mb, _BLOCK_ROWS)
+
+        def through_blocks(shared: blocks.Blocks) -> None:
+            # Distances beyond the largest float come out infinite, and so does the outlierness.
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                for where in shared:
+                    step(where, to_dense(X[where]).astype(np.float64, copy=False))
+
+        blocks.run(blocks.Blocks(n, size, work.progress), threads, through_blocks)
+
+
+def factors_of(metric: Metric, m: int) -> tuple[Wide, ...]:
+    """What each of m centers has of a metric: a matrix, or the diagonal of one."""
+    if isinstance(metric, ComponentMetric):
+        return tuple(metric.factors)
+    scales = diagonal_of(metric.matrix)
+    return (metric.matrix if scales is None else scales,) * m
+
+
+@dataclass(frozen=True)
+class _DiagonalLegs:
+    """Compiled: ζ is a product per variable, and its squares are the shares."""
+
+    x: Wide
+    points: Wide
+    factors: Wide
+
+    def squared_distances(self) -> Wide:
+        out = np.empty((len(self.x), len(self.points)))
+        diagonal.squared_distances(self.x, self.points, self.factors, out)
+        return out
+
+    def add_shares(self, weights: Wide, relevance: Wide, unexplained: Wide) -> None:
+        del unexplained  # nothing is: every ζ is a variable's
+        diagonal.add_shares(self.x, self.points, self.factors, weights, relevance)
+
+
+@dataclass(frozen=True)
+class _GeneralLegs:
+    """ζ by a matrix product per center, kept for the way back."""
+
+    x: Wide
+    points: Wide
+    factors: Sequence[Wide]
+    ways: Sequence[WayBack]
+
+    def squared_distances(self) -> Wide:
+        return np.column_stack([squared_norms(zeta) for _, zeta in self._pairs])
+
+    def add_shares(self, weights: Wide, relevance: Wide, unexplained: Wide) -> None:
+        for weight, (difference, zeta), way in zip(weights.T, self._pairs, self.ways, strict=True):
+            relevance += weight[:, None] * way.shares(difference, zeta)
+            unexplained += weight * way.outside(zeta)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Wide, Wide]]:
+        return [self._pair(u, factor) for u, factor in zip(self.points, self.factors, strict=True)]
+
+    def _pair(self, u: Wide, factor: Wide) -> tuple[Wide, Wide]:
+        difference = self.x - u
+        return difference, difference * factor if factor.ndim == 1 else difference @ factor.T

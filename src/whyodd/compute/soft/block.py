@@ -1,0 +1,166 @@
+"""Soft min-pooling of a block of rows, fused: each row of distances is read from cache only.
+
+A block enters as matrix products S = X Uᵀ and leaves as whatever the caller needs, in place. Distances from
+matrix products carry rounding errors; rows where those could be seen in the result are treated with care:
+in float64, with exact distances for the pairs that matter.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from whyodd.compute.soft.pairs import add_squares
+from whyodd.compute.soft.peaked import explain_peaked
+from whyodd.compute.soft.rounding import needs_care, refine, row_noise, usual_depth
+from whyodd.compute.soft.row import COMPILED, explain_row, explained_part, normalise_row, pool_row, row_min
+
+# Gap between 1 and the next number of single precision.
+_UNIT32 = 2.0**-23
+# Share of o below which what is explained may drown in the rounding of o.
+_NEXT_TO_NOTHING = 1e-6
+
+
+@njit(**COMPILED)
+def _distances(S, i, rows, norms, starts):
+    """Turn row i of X Uᵀ into d² in place, infinite for a center left out; returns the smallest."""
+    two, zero = S.dtype.type(2.0), S.dtype.type(0.0)
+    for g in range(starts.size - 1):
+        x2 = S.dtype.type(rows.norms[i, g])
+        row, u2 = S[i, starts[g] : starts[g + 1]], norms[starts[g] : starts[g + 1]]
+        for j in range(row.size):
+            row[j] = max(x2 + u2[j] - two * row[j], zero)
+    if rows.own[i] >= 0:
+        S[i, rows.own[i]] = np.inf
+    return np.float64(row_min(S[i]))
+
+
+@njit(**COMPILED)
+def _is_steep(smallest, pool):
+    """Whether float32 rounds log-similarities so coarsely, also those of exact distances, that p shows it."""
+    radial = pool.radial
+    if not radial.exponential:
+        return False  # a relative error of e is as small an error of log k
+    rounding = max(1.0, 0.5 * radial.q) * _UNIT32
+    return rounding * (math.sqrt(smallest) * radial.rate) ** radial.q / radial.q > pool.tolerance
+
+
+@njit(**COMPILED)
+def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, refined):
+    """Pool one row in float64 with exact distances where they count; returns log g, o, unexplained, how many.
+
+    Usually pairs with the largest p count. Where those explain next to nothing (a row on top of a heavy
+    center) the relevance comes from pairs far below them: then these count as well.
+    """
+    original = d2.copy()
+    depth = usual_depth(pool)
+    weights = pool.log_weights[version]
+    is_exact = rows.noise == 0.0
+    while True:
+        count = 0 if is_exact else refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
+        log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, e, p)
+        if not explaining or o == np.inf:
+            normalise_row(p, total, result)
+            return log_g, o, 0.0, count
+        unexplained = explain_row(d2, e, p, total, o, pool.radial, result, rest)
+        explained = explained_part(result, d2)
+        missing = math.log(o / explained) if 0.0 < explained < np.inf else 0.0
+        if is_exact or usual_depth(pool) + missing <= depth + math.log(1e3):
+            return log_g, o, unexplained, count
+        depth = usual_depth(pool) + missing
+        for j in range(d2.size):
+            d2[j] = original[j]
+
+
+@njit(**COMPILED)
+def _add_directly(weights, d2, o, rows, i, pool, relevance):
+    """Where next to nothing of o is explained products would blur it: pairs that count are added one by one.
+
+    They have no weight from then on. For exact distances only: with care such pairs are added anyway.
+    """
+    explained = explained_part(weights, d2)
+    if explained > _NEXT_TO_NOTHING * o:
+        return
+    least = pool.tolerance * explained / d2.size
+    for j in range(d2.size):
+        if weights[j] * d2[j] > least:
+            add_squares(rows.points, i, pool.points, j, pool.per_scale, np.float64(weights[j]), relevance)
+            weights[j] = 0.0
+
+
+@njit(**COMPILED)
+def pool_block(S, rows, pool, pooled, explaining, direct):
+    """From S = X Uᵀ to the scores of each row and, in place, soft assignments p or weights of an explanation.
+
+    ``explaining``: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated exactly are added to ``direct``
+    at once and get W = 0, if it has room. Rows that are explained by few centers are told there, and have
+    nothing of use in S. Otherwise S becomes p, Σ_j p_j = 1.
+    Returns False, with nothing of use in S, if so many pairs need exact treatment that a wider dtype is
+    cheaper.
+    """
+    m = S.shape[1]
+    budget = pool.patience * S.size
+    is_exact = rows.noise == 0.0 and explaining and direct.relevance.size > 0
+    log_weights, norms = pool.log_weights.astype(S.dtype), pool.norms.astype(S.dtype)
+    # Separate arrays throughout: a loop over one array under two names does not vectorise.
+    e, p = np.empty(m, S.dtype), np.empty(m, S.dtype)
+    result, rest = np.empty(m, S.dtype), np.empty(m, S.dtype)
+    d2, wide_e, wide_p, wide_result, wide_rest = (
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+        np.empty(m),
+    )
+    refined, found = np.empty(m, np.int64), np.empty(m, np.int64)
+    direct.is_all[:] = False
+    for i in range(S.shape[0]):
+        own = rows.own[i]
+        version = 1 if own == pool.heaviest else 0
+        smallest = _distances(S, i, rows, norms, pool.starts)
+        noise = row_noise(rows, i, pool)
+        if explaining and direct.tolerance > 0.0:
+            log_g, o, unexplained = explain_peaked(
+                S[i], smallest, noise, rows, i, version, pool, direct, found
+            )
+        if direct.is_all[i]:
+            pass
+        elif needs_care(smallest, noise, pool) or (S.itemsize == 4 and _is_steep(smallest, pool)):
+            for j in range(m):
+                d2[j] = S[i, j]
+            log_g, o, unexplained, count = _pool_with_care(
+                d2, rows, i, version, pool, explaining, wide_e, wide_p, wide_result, wide_rest, refined
+            )
+            budget -= count
+            if budget < 0.0:
+                return False
+            if explaining and direct.relevance.size > 0:
+                for r in range(count):
+                    j, weight = refined[r], wide_result[refined[r]]
+                    add_squares(rows.points, i, pool.points, j, pool.per_scale, weight, direct.relevance[i])
+                    wide_result[j] = 0.0
+            if is_exact and o < np.inf:
+                _add_directly(wide_result, d2, o, rows, i, pool, direct.relevance[i])
+            for j in range(m):
+                S[i, j] = wide_result[j]
+        else:
+            log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, e, p)
+            if explaining and o < np.inf:
+                unexplained = explain_row(S[i], e, p, total, o, pool.radial, result, rest)
+                if is_exact:
+                    _add_directly(result, S[i], o, rows, i, pool, direct.relevance[i])
+            else:
+                unexplained = 0.0
+                normalise_row(p, total, result)
+            for j in range(m):
+                S[i, j] = result[j]
+        if o == np.inf:  # not representable: whoever asked reports it, nothing of the row may spoil others
+            for j in range(m):
+                S[i, j] = 0.0
+        pooled.outlierness[i] = o
+        pooled.log_inlierness[i] = log_g
+        pooled.unexplained[i] = unexplained
+        pooled.discarded[i] = direct.tolerance if direct.is_all[i] else 0.0
+    return True

@@ -1,0 +1,1 @@
+"""The dual problem of one-class support vector machines."""

@@ -1,0 +1,1 @@
+"""Internal validation of the paper: flipping pixels of CIFAR-10."""

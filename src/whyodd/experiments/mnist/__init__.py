@@ -1,0 +1,1 @@
+"""External validation of the paper: digits beside a blank."""

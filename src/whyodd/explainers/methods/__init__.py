@@ -1,0 +1,1 @@
+"""Deep Taylor decomposition and what to compare it with, one file each."""

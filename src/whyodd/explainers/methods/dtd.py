@@ -1,0 +1,47 @@
+"""Deep Taylor decomposition: the exact way back through the distance network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyodd.explainers.method import Method
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from whyodd.explainers.method import Task
+    from whyodd.network.distance_network import Decomposition
+
+
+def deep_taylor(task: Task) -> NDArray[np.floating]:
+    """Relevance R_i = Σ_j Δ_j (x_i - u_ji)² / d_j² of the input variables, conserving o(x).
+
+    Notes
+    -----
+    Section "Explaining Outlierness" and appendix A of Kauffmann, Müller and Montavon.
+    """
+    return _decomposed(task).relevance
+
+
+@dataclass(frozen=True)
+class DeepTaylor(Method):
+    """The method that knows by itself what it leaves unexplained, and the way through a linear map."""
+
+    @property
+    def shared_options(self) -> tuple[str, ...]:
+        """None: it compares with the centers, whatever else is normal."""
+        return ()
+
+    def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:  # noqa: ARG002 - has none
+        """Relevance, and unexplained summed on its own, in one pass."""
+        return _decomposed(task)
+
+
+def _decomposed(task: Task) -> Decomposition:
+    return task.network.decompose(
+        task.X, own=task.own, through=task.through, n_jobs=task.n_jobs, progress=task.report
+    )

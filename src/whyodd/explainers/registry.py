@@ -1,0 +1,41 @@
+"""Ways to explain outlierness, by name."""
+
+from __future__ import annotations
+
+from whyodd.explainers.method import Method
+from whyodd.explainers.methods.coin import coin
+from whyodd.explainers.methods.dtd import DeepTaylor, deep_taylor
+from whyodd.explainers.methods.integrated_gradients import integrated_gradients
+from whyodd.explainers.methods.mean import mean
+from whyodd.explainers.methods.micenkova import micenkova
+from whyodd.explainers.methods.mvn import mvn
+from whyodd.explainers.methods.nearest import nearest
+from whyodd.explainers.methods.occlusion import occlusion
+from whyodd.explainers.methods.random import random, random_item
+from whyodd.explainers.methods.sensitivity import sensitivity, slope
+from whyodd.explainers.methods.shapley import shapley
+from whyodd.explainers.methods.sobel import edges, edges_of_item
+from whyodd.explainers.methods.taylor import taylor
+
+EXPLAINERS: dict[str, Method] = {
+    "coin": Method(coin),
+    "dtd": DeepTaylor(deep_taylor, is_additive=True),
+    "integrated_gradients": Method(integrated_gradients, is_additive=True),
+    "mean": Method(mean),
+    "micenkova": Method(micenkova),
+    "mvn": Method(mvn),
+    "nearest": Method(nearest),
+    "occlusion": Method(occlusion),
+    "random": Method(random, on_item=random_item),
+    "sensitivity": Method(sensitivity, root=slope),
+    "shap": Method(shapley, is_additive=True, extra="shap"),
+    "sobel": Method(edges, on_item=edges_of_item),
+    "taylor": Method(taylor, is_additive=True),
+}
+
+
+def find_method(name: str) -> Method:
+    """The method that goes by a name, or a sentence that lists them."""
+    if not isinstance(name, str) or name not in EXPLAINERS:
+        raise ValueError(f"method={name!r} is unknown. Choose one of: {', '.join(map(repr, EXPLAINERS))}.")
+    return EXPLAINERS[name]

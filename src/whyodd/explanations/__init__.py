@@ -1,0 +1,1 @@
+"""Results: relevance in the variables that people know, as sentences, frames and views."""

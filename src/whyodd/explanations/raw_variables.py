@@ -1,0 +1,208 @@
+"""The variables that people know: how what a network compares with looks in their units and categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.compute.points import to_dense
+from whyodd.explanations.sentences import is_missing, is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.maths.linear_maps import LinearMap
+    from whyodd.network.distance_network import DistanceNetwork
+
+
+# Of means of equal values, and of values that were scaled and back.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Values of m points in raw units, by the index of the variable.
+
+    Attributes
+    ----------
+    numbers : dict of int to ndarray of shape (m,)
+        Numeric variables; NaN where the value cannot be told.
+    categories : dict of int to (ndarray of int of shape (m,), tuple)
+        Codes into the tuple of categories, -1 where the category cannot be told.
+    """
+
+    numbers: dict[int, NDArray[np.float64]]
+    categories: dict[int, tuple[NDArray[np.intp], tuple[Any, ...]]]
+
+    def averages(self, p: Any) -> dict[int, NDArray[np.float64]]:
+        """Σ_j p_j u_j (n,) of each number, over the values that are known; ``p`` (n, m): array or CSR."""
+        if not self.numbers:
+            return {}
+        known, values = self._known_and_values
+        with np.errstate(invalid="ignore"):  # 0 / 0 where none is known
+            means = to_dense(p @ values) / to_dense(p @ known)
+        return dict(zip(self.numbers, means.T, strict=True))
+
+    def majorities(self, p: Any) -> dict[int, NDArray[Any]]:
+        """The category (n,) with the most of ``p`` of each categorical variable, None where none is known."""
+        return {variable: self._heaviest(p, variable) for variable in self.categories}
+
+    @cached_property
+    def _known_and_values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        values = np.column_stack(list(self.numbers.values()))
+        known = np.isfinite(values)
+        if known.all():  # almost always: one column of ones does for all
+            return np.ones((len(values), 1)), values
+        return known.astype(np.float64), np.where(known, values, 0.0)
+
+    def _heaviest(self, p: Any, variable: int) -> NDArray[Any]:
+        codes, values = self.categories[variable]
+        known = np.flatnonzero(codes >= 0)
+        member = sparse.csr_array((np.ones(known.size), (known, codes[known])), (codes.size, len(values)))
+        mass = to_dense(p @ member)
+        labels = np.full(len(values) + 1, None, dtype=object)
+        labels[:-1] = values
+        return labels[np.where(mass.max(axis=1) > 0.0, mass.argmax(axis=1), -1)]
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The d variables of an explanation.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names, before grouping.
+    decode : callable, optional
+        From points of the network (m, k) to :class:`Decoded`; None if the network's variables are these.
+    constants : mapping of int to object
+        Variables that never varied in training, and the value they always had; None: always missing.
+    groups : tuple of tuple of int, optional
+        Which variables each entry of the explanation sums up; None if each stands for itself.
+    origin : ndarray of int of shape (columns,), optional
+        The variable that each column before ``through`` (or of the network) belongs to; None if each is its
+        own.
+    through : LinearMap, optional
+        Linear map before the network that mixes columns.
+    """
+
+    names: tuple[str, ...]
+    decode: Callable[[Points], Decoded] | None = None
+    constants: Mapping[int, Any] = field(default_factory=dict)
+    groups: tuple[tuple[int, ...], ...] | None = None
+    origin: NDArray[np.intp] | None = None
+    through: LinearMap | None = None
+
+    def expected(
+        self, network: DistanceNetwork, inputs: Points, own: NDArray[np.intp] | None
+    ) -> NDArray[Any]:
+        """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.
+
+        Floats, or objects where there are categories or groups; NaN and None where it cannot be told.
+        """
+        if self.decode is None:
+            return self.grouped(network.expected(inputs, own=own))
+        decoded = self.decode(network.centers)
+        kind: Any = object if decoded.categories else np.float64
+        out = np.full((inputs.shape[0], len(self.names)), np.nan, dtype=kind)
+
+        def fill(rows: Any, p: Any) -> None:
+            for variable, values in (decoded.averages(p) | decoded.majorities(p)).items():
+                out[rows, variable] = values
+
+        network.assign(inputs, fill, own=own)
+        return self.grouped(out)
+
+    def direction(
+        self, network: DistanceNetwork, values: NDArray[Any], expected: NDArray[Any]
+    ) -> NDArray[np.int8]:
+        """(n, d) +1 where a number is higher than expected, -1 lower, else 0; always 0 for categories."""
+        signs = directions(values, expected)
+        if self.decode is not None:
+            categories = self.decode(network.centers[:1]).categories
+            place = dict(enumerate(self.groups or [(i,) for i in range(len(self.names))]))
+            signs[:, [i for i, members in place.items() if categories.keys() & set(members)]] = 0
+        return signs
+
+    def grouped(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values (n, variables) as an explanation shows them: a group of several by name."""
+        if self.groups is None:
+            return values
+        out = np.empty((len(values), len(self.groups)), dtype=object)
+        for place, members in enumerate(self.groups):
+            names = [self.names[member] for member in members]
+            for row, parts in enumerate(_columns(values, members).tolist()):
+                out[row, place] = parts[0] if len(members) == 1 else dict(zip(names, parts, strict=True))
+        return out
+
+    @cached_property
+    def constant_at(self) -> dict[int, Any]:
+        """Entries of the explanation that never varied in training, and their value; no real groups."""
+        if self.groups is None:
+            return dict(self.constants)
+        alone = {members[0]: place for place, members in enumerate(self.groups) if len(members) == 1}
+        return {alone[i]: value for i, value in self.constants.items() if i in alone}
+
+
+def never_varied(network: Any) -> dict[int, float]:
+    """Variables of a network that had one value in training, and that value.
+
+    Those in which two or more centers all agree, and those that the metric leaves out because they had no
+    variance to measure by. Of sparse data, where most variables are 0 most of the time, nothing is said.
+    """
+    points = network.centers
+    if sparse.issparse(points):
+        return {}
+    low, high = points.min(axis=0), points.max(axis=0)
+    agree = high - low <= _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    constant = (agree & (len(points) > 1)) | _left_out_by_metric(network)
+    return {int(i): float(low[i]) for i in np.flatnonzero(constant)}
+
+
+def _left_out_by_metric(network: Any) -> NDArray[np.bool_]:
+    if network.metric is None:
+        return np.zeros(network.n_features, dtype=bool)
+    columns = network.metric.columns
+    return np.asarray((columns == 0.0).all(axis=0))
+
+
+def deviates(value: Any, constant: Any) -> bool:
+    """Whether a value that is there differs from the one it always had, by more than rounding."""
+    if is_missing(value) or (is_missing(constant) and constant is not None):
+        return False  # nothing to compare, or with what is not known
+    if is_number(value) and is_number(constant):
+        return bool(abs(value - constant) > _ROUNDING * max(abs(value), abs(constant)))
+    return bool(value != constant)
+
+
+def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]:
+    """(n, d) +1 where a number is higher than expected, -1 lower; else 0: equal to rounding, or no number."""
+    if values.dtype == object or expected.dtype == object:
+        columns = [directions(*_as_floats(v, e)) for v, e in zip(values.T, expected.T, strict=True)]
+        return np.column_stack(columns) if columns else np.zeros(values.shape, dtype=np.int8)
+    size = np.maximum(np.abs(values), np.abs(expected))
+    gap = values - expected
+    # A sum over centers rounds by a few units in the last place of its largest term.
+    clear = np.isinf(gap) | (np.abs(gap) > 64 * np.finfo(gap.dtype).eps * size)
+    return np.where(clear, np.sign(np.nan_to_num(gap)), 0).astype(np.int8)
+
+
+def _columns(values: Points, members: Sequence[int]) -> NDArray[Any]:
+    return to_dense(values[:, list(members)])
+
+
+def _as_floats(*columns: NDArray[Any]) -> Sequence[NDArray[np.float64]]:
+    """Columns of objects as columns (n, 1) of floats, NaN for what is no number."""
+    return [np.array([[_as_float(value)] for value in column], dtype=np.float64) for column in columns]
+
+
+def _as_float(value: object) -> float:
+    is_number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+    return float(value) if is_number else np.nan  # type: ignore[arg-type]

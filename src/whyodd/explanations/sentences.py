@@ -1,0 +1,323 @@
+"""Reasons in words and numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+OTHERS = "all other variables"
+UNEXPLAINED = "no single variable"
+_LONGEST = 80  # characters of a name or value that a sentence shows
+_MEMBERS = 3  # of a group that a sentence shows
+_ROUNDING = 1e-9  # of a sum of shares
+_VISIBLE = 0.005  # shares that do not round to 0 %
+_MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One variable's part in the outlierness of one row.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the variable.
+    value, expected : float, str or other value
+        What the row has, and what a normal row like it would have; None or NaN where missing or unknown, a
+        dictionary by name for a group of variables.
+    direction : int
+        +1 too high, -1 too low, 0 as expected on average, or no number.
+    relevance : float
+        The variable's part R_i of the outlierness.
+    share : float
+        R_i / o.
+    never_varied : bool
+        Whether the variable had one and the same value in training, and has another one now; ``expected`` is
+        that value.
+    """
+
+    feature: str
+    value: Any
+    expected: Any
+    direction: int
+    relevance: float
+    share: float
+    never_varied: bool = False
+
+
+@dataclass(frozen=True)
+class OddRow:
+    """One row with its main reasons.
+
+    Attributes
+    ----------
+    row : int
+        Position of the row in the data that were explained.
+    outlierness : float
+        o(x).
+    unexplained_share : float
+        Part of o, between 0 and 1, that belongs to no single variable; NaN where relevance is not in units of
+        o, and shares are of its sum.
+    reasons : tuple of Reason
+        The most relevant first; first of all the variables that never varied in training.
+    """
+
+    row: int
+    outlierness: float
+    unexplained_share: float
+    reasons: tuple[Reason, ...]
+
+    @property
+    def other_share(self) -> float:
+        """Part of o that belongs to the variables not among the reasons; below 0 if they speak against it."""
+        unexplained = self.unexplained_share if self.is_additive else 0.0
+        told = unexplained + math.fsum(reason.share for reason in self.reasons)
+        rest = 1.0 - told if self.outlierness > 0 else 0.0
+        return rest if abs(rest) > _ROUNDING else 0.0
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether shares are of the outlierness."""
+        return not math.isnan(self.unexplained_share)
+
+    @property
+    def measured_share(self) -> float:
+        """Part of o without the variables that never varied in training: what shares are shown of."""
+        return 1.0 - math.fsum(reason.share for reason in self.never_varied)
+
+    @property
+    def never_varied(self) -> tuple[Reason, ...]:
+        """Variables that had one value in training and have another one now."""
+        return tuple(reason for reason in self.reasons if reason.never_varied)
+
+
+def sentence(odd: OddRow) -> str:
+    """One sentence that says why the row is odd.
+
+    A variable that never varied in training has no scale to measure its deviation by: it is told without a
+    share, and the shares of the others are of the rest.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import OddRow, Reason, sentence
+    >>> radius = Reason("radius_mean", 28.11, 13.18, direction=1, relevance=2.05, share=0.41)
+    >>> sentence(OddRow(0, outlierness=5.0, unexplained_share=0.18, reasons=(radius,)))
+    'radius_mean is too high (28.1, expected about 13.2): 41 % of the outlierness; 18 % belongs to no single
+    variable'
+    """
+    constants = [observation(reason) for reason in odd.never_varied]
+    if odd.outlierness <= 0:
+        nothing = f"nothing is odd about this row: its outlierness is {number(odd.outlierness)}"
+        return "; ".join(constants) or nothing
+    rest = odd.measured_share
+    told = [reason for reason in odd.reasons if reason.share > 0 and not reason.never_varied]
+    if rest <= _ROUNDING or not told:
+        alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
+        return "; ".join(constants) or alone
+    whole = "outlierness" if odd.is_additive else "relevance"
+    whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"
+    first, *others = told
+    parts = [*constants, f"{observation(first)}: {percent(first.share / rest)} {whole}"]
+    parts += [f"{observation(reason)}: {percent(reason.share / rest)}" for reason in others]
+    if not odd.is_additive:
+        return "; ".join(parts)
+    against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
+    if against < -_VISIBLE:  # relevance is signed, and what is told is more than the whole
+        parts.append(f"the other variables speak against it ({percent(against)})")
+    return "; ".join([*parts, _remainder(odd.unexplained_share / rest)])
+
+
+def observation(reason: Reason) -> str:
+    """Say what is seen: the variable, whether it is too high or too low, its value and the expected one.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import Reason, observation
+    >>> observation(Reason("amount", 12000.0, 35.5, direction=1, relevance=1.0, share=0.5))
+    'amount is too high (12000, expected about 35.5)'
+    >>> observation(Reason("protocol", "icmp", "tcp", direction=0, relevance=1.0, share=0.5))
+    "protocol is 'icmp', normal rows like this have 'tcp'"
+    >>> observation(Reason("age", None, 35.5, direction=0, relevance=1.0, share=0.5))
+    'age is missing, normal rows like this have about 35.5'
+    >>> observation(Reason("land", 1.0, 0.0, direction=1, relevance=1.0, share=1.0, never_varied=True))
+    'land never varied in training (always 0, here 1)'
+    """
+    name, (value, expected) = name_text(reason), value_texts(reason)
+    if reason.never_varied:
+        always = "missing" if is_missing(reason.expected) else expected
+        return f"{name} never varied in training (always {always}, here {value})"
+    if reason.direction != 0:
+        return f"{name} is {judgement(reason)} ({value}, expected about {expected})"
+    if is_missing(reason.value):
+        other = (
+            "" if is_missing(reason.expected) else f", normal rows like this have {_about(reason, expected)}"
+        )
+        return f"{name} is missing{other}"
+    if isinstance(reason.value, dict):
+        return f"{name} is unusual ({value}; expected about {expected})"
+    if _is_told_by(reason.value, reason.expected):
+        return f"{name} is {value}, normal rows like this have {expected}"
+    return f"{name} is unusual ({value})"
+
+
+def name_text(reason: Reason) -> str:
+    """Name of the variable on one line, cut if it is very long."""
+    return _cut(" ".join(reason.feature.split()) or repr(reason.feature))
+
+
+def _is_told_by(value: Any, expected: Any) -> bool:
+    """Whether the expected value says what is odd about the other one."""
+    if is_missing(expected):
+        return False
+    if is_number(expected) and not isinstance(value, str):
+        # A date and the number a scaler made of it have nothing in common.
+        return is_number(value) and not math.isclose(value, expected, rel_tol=_ROUNDING)
+    # Categories of all kinds may have been compared as texts.
+    return bool(value != expected) and str(value) != expected
+
+
+def _about(reason: Reason, text: str) -> str:
+    return f"about {text}" if is_number(reason.expected) else text
+
+
+def judgement(reason: Reason) -> str:
+    """Say the direction in two words: "too high", "too low", "missing", "new value" or "unusual"."""
+    if reason.never_varied:
+        return "new value"
+    if is_missing(reason.value):
+        return "missing"
+    return {1: "too high", -1: "too low", 0: "unusual"}[reason.direction]
+
+
+def value_texts(reason: Reason) -> tuple[str, str]:
+    """Value and expected value as people read them; numbers with as many digits as tell them apart."""
+    if _are_numbers(reason.value, reason.expected) and not _is_as_expected(reason):
+        value, expected = float(reason.value), float(reason.expected)
+        # A sum over known rows of which all but a trace have 0 is 0 to people.
+        is_trace = math.isfinite(value) and abs(expected) < _ROUNDING * abs(value)
+        return distinct_numbers(value, 0.0 if is_trace else expected)
+    return text(reason.value), text(reason.expected)
+
+
+def _are_numbers(*values: object) -> bool:
+    return all(map(is_number, values))
+
+
+def _is_as_expected(reason: Reason) -> bool:
+    """Whether two numbers are equal to rounding."""
+    return reason.direction == 0 and math.isclose(reason.value, reason.expected, rel_tol=_ROUNDING)
+
+
+def text(value: object) -> str:
+    """Value of any kind: numbers as people write them, words in quotes, a dash for nothing.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import text
+    >>> [text(value) for value in (3.14159, "tcp", None, True, {"city": "Bonn", "zip": 53111})]
+    ['3.14', "'tcp'", '-', 'True', "city 'Bonn', zip 53111"]
+    """
+    if isinstance(value, dict):
+        shown = [f"{name} {text(part)}" for name, part in islice(value.items(), _MEMBERS)]
+        more = len(value) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    if is_missing(value):
+        return "-"
+    if is_number(value):
+        return number(float(value))  # type: ignore[arg-type]
+    return _cut(repr(value) if isinstance(value, str) else str(value))
+
+
+def _cut(plain: str) -> str:
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number to compute with; a truth value or NaN is none."""
+    kinds = (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, bool) and not is_missing(value)
+
+
+def is_missing(value: object) -> bool:
+    """Whether there is no value: None, NaN, NaT and their like, which are not even equal to themselves."""
+    if value is None or isinstance(value, (str, dict)):
+        return value is None
+    try:
+        return not bool(value == value)
+    except TypeError:  # pandas' NA has no truth value
+        return True
+
+
+def _remainder(share: float) -> str:
+    words = f"{percent(share)} belongs to no single variable"
+    return f"{words}, more than the variables explain together" if share > 0.5 else words
+
+
+def percent(share: float) -> str:
+    """Share as a whole percentage.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import percent
+    >>> percent(0.414), percent(0.0), percent(0.001)
+    ('41 %', '0 %', 'under 1 %')
+    """
+    if 0 < share < _VISIBLE:
+        return "under 1 %"
+    if -_VISIBLE < share < 0:
+        return "0 %"
+    return f"{100 * share:.0f} %"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write with ``digits`` significant digits, without an exponent unless the number is huge or tiny.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import number
+    >>> [number(x) for x in (28.11, 12000.0, 1234.5, 0.05321, -0.5, 0.0, 1e15, 3.2e-9)]
+    ['28.1', '12000', '1234', '0.0532', '-0.5', '0', '1e+15', '3.2e-09']
+    """
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return str(value)
+    size = math.floor(math.log10(abs(value)))
+    if not -5 <= size < 9:
+        return f"{value:.{digits}g}"
+    decimals = 0 if value.is_integer() else max(0, digits - 1 - size)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def all_digits(value: float) -> str:
+    """Write so that no digit is lost, whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import all_digits
+    >>> all_digits(0.1), all_digits(1234567.0)
+    ('0.1', '1234567')
+    """
+    is_whole = math.isfinite(value) and value.is_integer() and abs(value) < 10**_MANY_DIGITS
+    return str(int(value)) if is_whole else repr(value)
+
+
+def distinct_numbers(value: float, other: float) -> tuple[str, str]:
+    """Both numbers with as many digits as it takes to tell them apart, at least three.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import distinct_numbers
+    >>> distinct_numbers(28.11, 13.18), distinct_numbers(1000.41, 1000.38)
+    (('28.1', '13.2'), ('1000.41', '1000.38'))
+    """
+    for digits in range(3, _MANY_DIGITS):
+        texts = number(value, digits), number(other, digits)
+        if texts[0] != texts[1]:
+            return texts
+    return number(value, _MANY_DIGITS), number(other, _MANY_DIGITS)

@@ -1,0 +1,461 @@
+"""The frozen result: which variables make each row odd, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.explanations.notebook import html_view
+from whyodd.explanations.raw_variables import Variables, deviates
+from whyodd.explanations.sentences import (
+    OddRow,
+    Reason,
+    all_digits,
+    is_missing,
+    is_number,
+    number,
+    sentence,
+    text,
+)
+from whyodd.inputs.frames import build_frame, implementation, restored_value, stored_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import narwhals as nw
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+
+    Floats = NDArray[np.floating]
+
+_UNEXPLAINED = "(unexplained)"
+_PER_ROW = (
+    "relevance",
+    "outlierness",
+    "unexplained",
+    "inlierness",
+    "data",
+    "inputs",
+    "rows",
+    "excluded",
+)
+_ROWS_SHOWN = 5
+_REASONS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """A normal point that makes a row normal (or less odd).
+
+    Attributes
+    ----------
+    row : int or None
+        Training row the center came from, if the model knows it.
+    center : int
+        Index of the center in the network.
+    assignment : float
+        p_j, the row's soft assignment to this center; all centers together have 1.
+    similarity : float
+        α_j k(d_j), the center's part of the inlierness.
+    """
+
+    row: int | None
+    center: int
+    assignment: float
+    similarity: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Outlierness of n rows, decomposed onto d variables: Σ_i R_i + unexplained = o.
+
+    Made by :func:`whyodd.explain`; the arrays are read-only. ``e[i]`` takes a row, a slice, a mask or an
+    array of positions and gives an ``Explanation`` again.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n, d)
+        R_i, each variable's part of the outlierness: at least 0, unless the model mixes variables (a full
+        covariance), where a variable that speaks against the oddness has less than 0.
+    outlierness : ndarray of shape (n,)
+        o(x) ≥ 0, high for anomalies.
+    unexplained : ndarray of shape (n,)
+        Part of o that belongs to no single variable.
+    inlierness : ndarray of shape (n,)
+        g(x), high for normal rows.
+    feature_names : tuple of str
+        The d variables.
+    data : ndarray or CSR matrix of shape (n, d)
+        The values that were explained, as they were given: numbers, or objects where there are categories.
+    rows : ndarray of shape (n,)
+        Position of each row in the X that was given.
+    excluded : ndarray of shape (n,)
+        The row's own center, which was left out, or -1.
+    network : DistanceNetwork or LinearScore
+        What was explained.
+    frame_kind : narwhals.Implementation or None
+        The kind of data frame that was given, and that :meth:`to_frame` gives back.
+    inputs : ndarray or CSR matrix of shape (n, k), optional
+        The rows as they reached the network, where that is not ``data``.
+    variables : Variables, optional
+        How the network's variables look in units that people know.
+    method : str
+        How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN, and
+        shares are of Σ_i |R_i|.
+    threshold : float or None
+        Outlierness above which the model calls a row an outlier; None if it does not say.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> network = whyodd.DistanceNetwork(np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> e = whyodd.explain(network, np.array([[0.5, 0.1], [0.5, 4.0]]))
+    >>> len(e), e.top(1).rows
+    (2, array([1]))
+    >>> e.why(1, k=1)
+    'x1 is too high (4, expected about 0): 98 % of the outlierness; 0 % belongs to no single variable'
+    """
+
+    relevance: Floats
+    outlierness: Floats
+    unexplained: Floats
+    inlierness: Floats
+    feature_names: tuple[str, ...]
+    data: Points
+    rows: NDArray[np.intp]
+    excluded: NDArray[np.intp]
+    network: Any
+    frame_kind: nw.Implementation | None = None
+    inputs: Points = None
+    variables: Variables | None = None
+    method: str = "dtd"
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.inputs is None:
+            object.__setattr__(self, "inputs", self.data)
+        if self.variables is None:
+            object.__setattr__(self, "variables", Variables(self.feature_names))
+        for name in _PER_ROW:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, _read_only(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The arguments of the constructor, the kind of data frame by name; the rest is computed anew.
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        kind = None if self.frame_kind is None else self.frame_kind.name
+        return state | {"frame_kind": kind, "data": _stored_data(self.data)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind = None if state["frame_kind"] is None else implementation(state["frame_kind"])
+        self.__dict__.update(state, frame_kind=kind, data=_restored_data(state["data"]))
+        self.__post_init__()
+
+    @cached_property
+    def expected(self) -> NDArray[Any]:
+        """(n, d) Σ_j p_j u_j in raw units: what a normal row like this one looks like.
+
+        Of a category the value with the most of p; None or NaN where it cannot be told.
+        """
+        if len(self) == 0:
+            return _read_only(np.empty(self.relevance.shape))
+        return _read_only(self._variables.expected(self.network, self.inputs, self._own))
+
+    @cached_property
+    def direction(self) -> NDArray[np.int8]:
+        """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding.
+
+        Also 0 for what is no number.
+        """
+        return _read_only(self._variables.direction(self.network, _dense(self.data), self.expected))
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether relevance is in units of the outlierness: Σ_i R_i + unexplained = o."""
+        return not bool(np.isnan(self.unexplained).any())
+
+    def __len__(self) -> int:
+        return len(self.outlierness)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> Explanation:
+        picked = np.atleast_1d(np.arange(len(self))[index])
+        part = replace(self, **{name: getattr(self, name)[picked] for name in _PER_ROW})
+        # What is already computed is handed on; the rest is computed for the picked rows only.
+        for name in vars(self).keys() & {"expected", "direction"}:
+            part.__dict__[name] = _read_only(vars(self)[name][picked])
+        return part
+
+    def top(self, k: int) -> Explanation:
+        """Explanation of the ``k`` oddest rows, the oddest first."""
+        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "rows")]]
+
+    def reasons(self, i: int, k: int | None = None) -> list[Reason]:
+        """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
+        one = self._single(i)
+        k = None if k is None else at_least_one(k, "reasons")
+        return [one._reason(c) for c in np.argsort(-one.relevance[0], kind="stable")[:k]]
+
+    def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
+        """Why row ``i`` is odd, in one sentence with its ``k`` main reasons."""
+        return sentence(self.odd_row(i, k))
+
+    def odd_row(self, i: int, k: int) -> OddRow:
+        """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
+        one, k = self._single(i), at_least_one(k, "reasons")
+        constants = [one._reason(c) for c in self._variables.constant_at]
+        new = [reason for reason in constants if reason.never_varied]
+        main = [reason for reason in one.reasons(0, k + len(new)) if not reason.never_varied]
+        return OddRow(
+            row=int(one.rows[0]),
+            outlierness=float(one.outlierness[0]),
+            unexplained_share=float(_share(one.unexplained[:, None], one._whole)[0, 0]),
+            reasons=(*new, *main[:k]),
+        )
+
+    def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
+        """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
+        count = min(at_least_one(k, "neighbors"), self.network.n_centers)
+        if count == 0 or len(self) == 0:  # a linear model compares with no points
+            return [[] for _ in range(len(self))]
+        nearest = self.network.nearest(self.inputs, count, own=self._own)
+        return [
+            [self._neighbor(*entry) for entry in zip(*row, strict=True) if entry[0] != own]
+            for *row, own in zip(*nearest, self.excluded, strict=True)
+        ]
+
+    def to_frame(self) -> Any:
+        """Tidy data frame, a line per row and variable, of the kind that was explained (else pandas).
+
+        Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
+        also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness.
+        Values are numbers, or text if there are categories among them (of numbers with all their digits).
+        """
+        n, d = self.relevance.shape
+        parts = np.column_stack([self.relevance, self.unexplained])
+        columns = {
+            "row": np.repeat(self.rows, d + 1),
+            "feature": [*self.feature_names, _UNEXPLAINED] * n,
+            "value": _tidy(_dense(self.data)),
+            "expected": _tidy(self.expected),
+            "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
+            "relevance": parts.ravel(),
+            "share": _share(parts, self._whole).ravel(),
+            "outlierness": np.repeat(self.outlierness, d + 1),
+        }
+        return build_frame(columns, self.frame_kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary of numbers, strings and lists, ready for JSON."""
+        values = _dense(self.data)
+        return {
+            "method": self.method,
+            "feature_names": list(self.feature_names),
+            "self_excluded": self._n_excluded,
+            "rows": [
+                {
+                    "row": int(self.rows[i]),
+                    "outlierness": float(self.outlierness[i]),
+                    "inlierness": float(self.inlierness[i]),
+                    "unexplained": _plain(self.unexplained[i]),
+                    "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
+                    "relevance": self.relevance[i].tolist(),
+                    "value": [_plain(value) for value in values[i].tolist()],
+                    "expected": [_plain(value) for value in self.expected[i].tolist()],
+                    "direction": self.direction[i].tolist(),
+                }
+                for i in range(len(self))
+            ],
+        }
+
+    def to_shap(self) -> Any:
+        """``shap.Explanation`` with base values = unexplained, so that base + Σ values = outlierness.
+
+        ``shap.plots.waterfall(e.to_shap()[0])`` draws row 0.
+        """
+        if not self.is_additive:
+            raise ValueError(
+                f"to_shap() needs relevance that adds up to the outlierness, which method={self.method!r} "
+                "does not give. Choose 'dtd'."
+            )
+        try:
+            import shap
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("to_shap() needs shap. Run: pip install 'whyodd[shap]'") from error
+        return shap.Explanation(
+            values=np.array(self.relevance),
+            base_values=np.array(self.unexplained),
+            data=_drawable(_dense(self.data)),
+            feature_names=list(self.feature_names),
+        )
+
+    def __repr__(self) -> str:
+        if len(self) == 0:
+            return f"<{self._title()}>"
+        oddest = self.top(1)
+        lines = [self._title(), f"oddest is row {oddest.rows[0]}: {oddest.why()}", *self._notes()]
+        return "<" + "\n ".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        shown = self.top(_ROWS_SHOWN)
+        rows = [shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
+        return html_view(self._title(), self._notes(), rows)
+
+    def _single(self, i: int) -> Explanation:
+        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
+            raise IndexError(f"{i!r} is no row of an explanation of {_count(len(self), 'row')}.")
+        return self[int(i)]
+
+    @property
+    def _n_excluded(self) -> int:
+        return int(np.count_nonzero(self.excluded >= 0))
+
+    @property
+    def _own(self) -> NDArray[np.intp] | None:
+        return self.excluded if self._n_excluded else None
+
+    @property
+    def _whole(self) -> Floats:
+        """(n,) what shares are of: the outlierness, or the sum of relevance in other units."""
+        return self.outlierness if self.is_additive else np.abs(self.relevance).sum(axis=1)
+
+    @property
+    def _variables(self) -> Variables:
+        return self.variables or Variables(self.feature_names)
+
+    def _reason(self, c: int) -> Reason:
+        """Variable ``c`` of the first row."""
+        value, expected = _dense(self.data)[0, c], self.expected[0, c]
+        constants = self._variables.constant_at
+        never_varied = c in constants and deviates(value, constants[c])
+        return Reason(
+            feature=self.feature_names[c],
+            value=_scalar(value),
+            expected=_scalar(constants[c] if never_varied else expected),
+            direction=int(self.direction[0, c]),
+            relevance=float(self.relevance[0, c]),
+            share=float(_share(self.relevance[:, [c]], self._whole)[0, 0]),
+            never_varied=never_varied,
+        )
+
+    def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
+        rows = self.network.rows
+        row = None if rows is None else int(rows[center])
+        return Neighbor(row, int(center), float(assignment), float(similarity))
+
+    def _title(self) -> str:
+        n, d = self.relevance.shape
+        by = "" if self.method == "dtd" else f" by {self.method}"
+        title = f"Explanation of {_count(n, 'row')}, {_count(d, 'variable')}{by}"
+        if n == 0:
+            return title
+        low, high = number(float(self.outlierness.min())), number(float(self.outlierness.max()))
+        return f"{title}; outlierness {low}" if low == high else f"{title}; outlierness {low} to {high}"
+
+    def _notes(self) -> list[str]:
+        n, notes = self._n_excluded, []
+        if n > 0:
+            notes.append(
+                f"self-excluded: {_count(n, 'row')} of the training data, each without its own center"
+            )
+        if not self.is_additive:
+            notes.append(
+                f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"
+            )
+        return notes
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """View that cannot be written to; the array behind it, which may be the user's, stays as it is."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _stored_data(data: Any) -> Any:
+    """Objects as a list and their shape: arrays of them do not come back from every file as they were."""
+    if not isinstance(data, np.ndarray) or data.dtype != object:
+        return data
+    return {"values": [stored_value(value) for value in data.ravel()], "shape": data.shape}
+
+
+def _restored_data(stored: Any) -> Any:
+    if not isinstance(stored, dict):
+        return stored
+    flat = np.empty(len(stored["values"]), dtype=object)
+    flat[:] = [restored_value(value) for value in stored["values"]]
+    return flat.reshape(stored["shape"])
+
+
+def at_least_one(k: int, what: str) -> int:
+    """``k`` as a number of things to give, or an error."""
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k={k!r}: expected a number of {what}, a whole number of at least 1.")
+    return int(k)
+
+
+def _scalar(value: Any) -> Any:
+    """A NumPy number as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain(value: Any) -> Any:
+    """Value as JSON has it: numbers, text, groups by name; null for what is missing."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if is_missing(value):
+        return None
+    value = _scalar(value)
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)  # JSON has no infinity
+    return value if isinstance(value, (bool, int, str)) else str(value)
+
+
+def _tidy(values: NDArray[Any]) -> Any:
+    """(n, d) values and a blank for each row, one after the other: floats, or text with None for missing."""
+    if values.dtype != object:
+        return np.column_stack([values, np.full(len(values), np.nan)]).ravel()
+    return [_cell(value) for row in values.tolist() for value in (*row, None)]
+
+
+def _cell(value: Any) -> str | None:
+    if isinstance(value, str) or is_missing(value):
+        return None if not isinstance(value, str) else value
+    return all_digits(float(value)) if is_number(value) else text(value)
+
+
+def _drawable(values: NDArray[Any]) -> NDArray[Any]:
+    """Values (n, d) that shap can draw: numbers and text, NaN for what is missing."""
+    if values.dtype != object:
+        return values
+    return np.asarray(np.frompyfunc(_number_or_text, 1, 1)(values))
+
+
+def _number_or_text(value: Any) -> Any:
+    if is_missing(value):
+        return np.nan
+    return value if isinstance(value, (str, int, float, np.number, np.bool_)) else text(value)
+
+
+def _dense(data: Points) -> NDArray[Any]:
+    return np.asarray(data.toarray() if sparse.issparse(data) else data)
+
+
+def _share(parts: Floats, outlierness: Floats) -> Floats:
+    """Parts over the outlierness of their row; 0 where nothing is odd, NaN where a part is unknown."""
+    whole = outlierness[:, None]
+    nothing = np.where(np.isnan(parts), parts, np.zeros_like(parts))
+    return np.divide(parts, whole, out=nothing, where=whole > 0)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

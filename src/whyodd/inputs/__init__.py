@@ -1,0 +1,1 @@
+"""What people pass: arrays, sparse matrices and data frames."""

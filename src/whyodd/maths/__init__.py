@@ -1,0 +1,1 @@
+"""Linear maps, metrics and hard poolings: small frozen classes whose methods are the formulas."""

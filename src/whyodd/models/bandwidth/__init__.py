@@ -1,0 +1,1 @@
+"""Which kernel, and how wide."""

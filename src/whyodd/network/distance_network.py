@@ -1,0 +1,492 @@
+"""The waist of the hourglass: a one-class model as a small network of distances and soft min-pooling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.compute.hard.neighbors import Neighbors
+from whyodd.compute.mapped.components import Components, factors_of
+from whyodd.compute.mapped.rows import Mapped
+from whyodd.compute.points import to_dense
+from whyodd.compute.soft.centers_and_kernel import SoftMin
+from whyodd.compute.soft.passes import Work
+from whyodd.inputs.matrices import as_matrix
+from whyodd.kernels import Exponential, Kernel
+from whyodd.maths.hard_poolings import Pooling
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.compute.soft.passes import Scores
+    from whyodd.maths.linear_maps import LinearMap
+    from whyodd.maths.metrics import Metric
+
+    Floats = NDArray[np.floating]
+    Passes = SoftMin | Neighbors | Components | Mapped
+
+
+# Up to this many centers, or coordinates of them, differences to each are taken through a metric: exact, and
+# as fast as a mixture scores. Rows are mapped first if there are more.
+_FEW_CENTERS, _FEW_COORDINATES = 32, 8192
+# What a hard pooling pools: d itself, as the energy of this kernel is.
+_DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Outlierness and what it is made of: Σ_i R_i + unexplained = o.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n, d)
+        Relevance R_i of each input variable: at least 0, unless a metric or a map mixes variables.
+    unexplained : ndarray of shape (n,)
+        Σ_j D_j⁺ ≥ 0, the part of the outlierness that belongs to no variable.
+    outlierness : ndarray of shape (n,)
+        Outlierness o ≥ 0.
+    log_inlierness : ndarray of shape (n,)
+        log g; the inlierness itself is its exponential and may underflow.
+    discarded : ndarray of shape (n,)
+        0, or the ``tolerance`` t that was allowed, where it was made use of: centers with less than that of
+        the soft assignment together were left out, which makes o larger by at most -log(1 - t).
+    """
+
+    relevance: Floats
+    unexplained: NDArray[np.float64]
+    outlierness: NDArray[np.float64]
+    log_inlierness: NDArray[np.float64]
+    discarded: NDArray[np.float64]
+
+
+class DistanceNetwork:
+    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o = -log g or m / g.
+
+    Layer 1 measures the distances of a point to the centers, layer 2 pools them. The output is
+    redistributed onto centers and from there onto input variables, conserving the sum (Kauffmann, Müller and
+    Montavon, sections "Explaining Inlierness" and "Explaining Outlierness").
+
+    Parameters
+    ----------
+    centers : array-like or CSR matrix of shape (m, d)
+        Centers u_j, finite.
+    weights : array-like of shape (m,), optional
+        Weights α_j ≥ 0 that sum to 1; equal weights by default.
+    kernel : Kernel, optional
+        ``whyodd.kernels.Exponential`` or ``Student``; a Gaussian of bandwidth 1 by default.
+    log_weights : array-like of shape (m,), optional
+        log α_j instead of ``weights``, for weights too small for a float. Normalised inside.
+    pooling : whyodd.maths.hard_poolings.Pooling, optional
+        Hard pooling of the nearest distances themselves, without kernel and weights: o is the pooled distance
+        and g = exp(-o). Soft min-pooling over the kernel by default.
+    metric : whyodd.maths.metrics.LinearMetric or ComponentMetric, optional
+        Distances after a linear map, d_j = ‖A (x - u_j)‖; a map per center is for soft pooling only.
+        Single relevances may then be negative (a broken correlation), unless the map is diagonal.
+    offset : float, default 0.0
+        Constant that gives back the score of the model the network was made of (each adapter says how).
+    rows : array-like of int of shape (m,), optional
+        Training row that each center is.
+    n_rows : int, optional
+        Number of rows the model was trained on.
+
+    Notes
+    -----
+    Every method takes these keywords. ``own``: array of int (n,), for each row of X the one center to leave
+    out (-1: none); the other weights are renormalised. ``n_jobs``: threads (None: all cores). ``memory_mb``:
+    bound on the memory for work, beyond input and output. ``progress``: called with the number of rows done.
+
+    Examples
+    --------
+    >>> import whyodd
+    >>> network = whyodd.DistanceNetwork([[0.0, 0.0], [1.0, 0.0]])
+    >>> network.outlierness([[0.5, 2.0]]).round(3)
+    array([2.125])
+    >>> network.input_relevance([[0.5, 2.0]]).round(3)
+    array([[0.125, 2.   ]])
+    """
+
+    centers: Floats | sparse.csr_array
+    weights: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+    kernel: Kernel
+    pooling: Pooling | None
+    metric: Metric | None
+    offset: float
+    rows: NDArray[np.intp] | None
+    n_rows: int | None
+
+    def __init__(
+        self,
+        centers: ArrayLike | sparse.csr_array,
+        weights: ArrayLike | None = None,
+        kernel: Kernel | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        pooling: Pooling | None = None,
+        metric: Metric | None = None,
+        offset: float = 0.0,
+        rows: ArrayLike | None = None,
+        n_rows: int | None = None,
+    ) -> None:
+        points = _read_only(as_matrix(centers, dtype=np.float64, what="centers").values)
+        logs = _read_only(_checked_log_weights(weights, log_weights, points.shape[0]))
+        if pooling is not None:
+            _check_pooling(pooling, metric, points.shape[0])
+            _check_unused(weights, log_weights, kernel)
+            kernel = _DISTANCE_ITSELF
+        if metric is not None:
+            _check_metric(metric, *points.shape)
+        fields = {
+            "centers": points,
+            "log_weights": logs,
+            "weights": _read_only(np.exp(logs)),
+            "kernel": _checked_kernel(kernel),
+            "pooling": pooling,
+            "metric": metric,
+            "offset": float(offset),
+            "rows": None if rows is None else _checked_rows(rows, points.shape[0]),
+            "n_rows": n_rows,
+        }
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"A DistanceNetwork is frozen: cannot set {name!r}. Build a new one instead.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"A DistanceNetwork is frozen: cannot delete {name!r}.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The arguments of the constructor: compiled state is made anew on the other side.
+        names = ["centers", "metric", "offset", "rows", "n_rows"]
+        names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if sparse.issparse(state["centers"]):
+            state["centers"].check_format()  # compiled code trusts the indices
+        self.__dict__.update(DistanceNetwork(**state).__dict__)
+        if self.pooling is None:
+            # To normalise weights twice may round: those that are normalised already keep their bits.
+            logs = np.asarray(state["log_weights"], dtype=np.float64)
+            if np.allclose(logs, self.log_weights, rtol=0.0, atol=1e-9):
+                self.__dict__.update(log_weights=_read_only(logs), weights=_read_only(np.exp(logs)))
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n_centers} centers", f"{self.n_features} variables"]
+        parts.append(repr(self.kernel if self.pooling is None else self.pooling))
+        parts += [] if self.metric is None else [repr(self.metric)]
+        return f"DistanceNetwork({', '.join(parts)})"
+
+    def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> DistanceNetwork:
+        """The same network if its training rows were those ``chosen`` among ``n_rows``."""
+        other = DistanceNetwork.__new__(DistanceNetwork)
+        rows = None if self.rows is None else _checked_rows(chosen[self.rows], self.n_centers)
+        other.__dict__.update(self.__dict__, rows=rows, n_rows=n_rows)
+        return other
+
+    @property
+    def n_centers(self) -> int:
+        """Number of centers m."""
+        return int(self.centers.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of input variables d."""
+        return int(self.centers.shape[1])
+
+    def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
+        """Outlierness o(x) (n,): -log g for exponential kernels, m / g for Student's."""
+        return self.assign(X, **keywords).outlierness
+
+    def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
+        """Inlierness i(x) = g(x) = Σ_j α_j k(‖x - u_j‖) (n,)."""
+        return np.exp(self.assign(X, **keywords).log_inlierness)
+
+    def assignment(self, X: Any, **keywords: Any) -> Floats:
+        """Soft assignment p_j = α_j k_j / g (n, m); each row sums to 1."""
+        return self._per_center(X, lambda scores: np.ones(scores.outlierness.size), **keywords)
+
+    def center_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_j = p_j o of each center for the outlierness (n, m)."""
+        return self._per_center(X, lambda scores: scores.outlierness, **keywords)
+
+    def inlier_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_j = α_j k_j of each center for the inlierness (n, m)."""
+        return self._per_center(X, lambda scores: np.exp(scores.log_inlierness), **keywords)
+
+    def input_relevance(self, X: Any, **keywords: Any) -> Floats:
+        """Relevance R_i = Σ_j Δ_j (x_i - u_ji)² / d²_j of each input variable for the outlierness (n, d)."""
+        return self.decompose(X, **keywords).relevance
+
+    def decompose(
+        self, X: Any, *, own: ArrayLike | None = None, through: LinearMap | None = None, **work: Any
+    ) -> Decomposition:
+        """Everything about the outlierness in one pass: o, R_i and what belongs to no variable.
+
+        ``through``: a linear map that made X of other variables; relevance (n, through.n_inputs) is theirs.
+        ``tolerance``: share of each row's soft assignment that may be discarded, 0 by default. Where the
+        centers left are few (a peaked soft-min) this is several times faster. Only soft pooling under the
+        plain distance makes use of it.
+        """
+        values, left_out = self._checked_input(X, own)
+        if through is not None and through.n_outputs != self.n_features:
+            raise ValueError(f"{through} must end in the {self.n_features} variable(s) of the network.")
+        relevance, scores = self._passes.decompose(values, left_out, Work(**work), through)
+        _check_representable(scores.outlierness)
+        with np.errstate(over="ignore"):
+            relevance = relevance.astype(values.dtype, copy=False)
+        _check_fits(relevance)
+        return Decomposition(
+            relevance, scores.unexplained, scores.outlierness, scores.log_inlierness, scores.discarded
+        )
+
+    def expected(self, X: Any, **keywords: Any) -> Floats:
+        """Expected point Σ_j p_j u_j (n, d): what a normal point like this one looks like."""
+        values = as_matrix(X).values
+        out = np.empty(values.shape, dtype=values.dtype)
+
+        def average(rows: Any, p: Any) -> None:
+            p = p.astype(np.float64, copy=False)
+            nearest = to_dense(self.centers[np.asarray(p.argmax(axis=1)).ravel()])
+            # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
+            lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
+            out[rows] = to_dense(p @ self.centers) + lost * nearest
+
+        self.assign(values, average, **keywords)
+        return out
+
+    def assign(
+        self,
+        X: Any,
+        consume: Callable[[Any, Any], None] | None = None,
+        *,
+        own: ArrayLike | None = None,
+        **work: Any,
+    ) -> Scores:
+        """Scores of each row; ``consume(rows, p)`` is handed soft assignments p (rows, m) block by block.
+
+        They come from several threads, as arrays; as CSR arrays for a hard pooling.
+        """
+        values, left_out = self._checked_input(X, own)
+        scores = self._passes.assign(values, left_out, Work(**work), consume)
+        _check_representable(scores.outlierness)
+        return scores
+
+    def nearest(self, X: Any, k: int, **keywords: Any) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """The k centers that count most, descending: index, p_j and p_j g (α_j k_j), each (n, k).
+
+        They are those with the largest assignment, or the nearest ones for a hard pooling.
+        """
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"k={k!r}: expected how many centers to give, a whole number of at least 1.")
+        values = as_matrix(X).values
+        find = self._nearest_by_assignment if self.pooling is None else self._nearest_by_distance
+        index, p, scores = find(values, min(int(k), self.n_centers), **keywords)
+        return index, p, p * np.exp(scores.log_inlierness)[:, None]
+
+    def _nearest_by_assignment(
+        self, values: Points, k: int, **keywords: Any
+    ) -> tuple[NDArray[np.intp], Floats, Scores]:
+        index = np.empty((values.shape[0], k), dtype=np.intp)
+        p_nearest = np.empty((values.shape[0], k), dtype=values.dtype)
+
+        def select(rows: Any, p: Floats) -> None:
+            index[rows] = _largest(p, k)
+            p_nearest[rows] = np.take_along_axis(p, index[rows], axis=1)
+
+        scores = self.assign(values, select, **keywords)
+        return index, p_nearest, scores
+
+    def _nearest_by_distance(
+        self, values: Points, k: int, *, own: ArrayLike | None = None, **work: Any
+    ) -> tuple[NDArray[np.intp], Floats, Scores]:
+        values, left_out = self._checked_input(values, own)
+        # Where a row's own center is left out there is one less to give.
+        k = min(k, self.n_centers - bool(left_out.max() >= 0))
+        passes: Any = self._passes
+        index, p, scores = passes.nearest(values, left_out, Work(**work), k)
+        return index, p, scores
+
+    @cached_property
+    def _passes(self) -> Passes:
+        """The arithmetic: which passes over the rows this network needs."""
+        matrix = self.metric.matrix if isinstance(self.metric, LinearMetric) else None
+        if self.pooling is not None:
+            return Neighbors(self.centers, self.pooling, matrix)
+        if self.metric is None:
+            return self._soft(self.centers)
+        if matrix is not None and not self._has_few_centers:
+            return Mapped.of(self.centers, matrix, self._soft)
+        factors = factors_of(self.metric, self.n_centers)
+        return Components(
+            np.asarray(to_dense(self.centers), dtype=np.float64), self.log_weights, self.kernel, factors
+        )
+
+    @property
+    def _has_few_centers(self) -> bool:
+        return self.n_centers <= _FEW_CENTERS or self.n_centers * self.n_features <= _FEW_COORDINATES
+
+    def _soft(self, points: Points) -> SoftMin:
+        return SoftMin(points, self.log_weights, self.kernel)
+
+    def _per_center(self, X: Any, factor: Callable[[Scores], Floats], **keywords: Any) -> Floats:
+        values = as_matrix(X).values
+        out = np.empty((values.shape[0], self.n_centers), dtype=values.dtype)
+
+        def copy(rows: Any, p: Any) -> None:
+            out[rows] = to_dense(p)
+
+        scores = self.assign(values, copy, **keywords)
+        out *= factor(scores)[:, None]
+        return out
+
+    def _checked_input(self, X: Any, own: ArrayLike | None) -> tuple[Floats, NDArray[np.intp]]:
+        values = as_matrix(X).values
+        if values.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {values.shape[1]} column(s), the network has {self.n_features} variable(s). "
+                "Pass the same columns as in the centers, in the same order."
+            )
+        return values, self.checked_own(own, values.shape[0])
+
+    def checked_own(self, own: ArrayLike | None, n: int) -> NDArray[np.intp]:
+        """(n,) the center to leave out for each of ``n`` rows, -1 for none; an error if none is left."""
+        if own is None:
+            return np.full(n, -1, dtype=np.intp)
+        left_out = np.asarray(own)
+        if left_out.shape != (n,) or left_out.dtype.kind not in "iu":
+            raise ValueError(
+                f"own must hold one integer per row, ({n},), "
+                f"but has shape {left_out.shape} and type {left_out.dtype}."
+            )
+        if left_out.min() < -1 or left_out.max() >= self.n_centers:
+            raise ValueError(f"own must lie between -1 (none) and {self.n_centers - 1}, the last center.")
+        self._check_some_left(left_out)
+        return left_out.astype(np.intp)
+
+    def _check_some_left(self, left_out: NDArray[np.integer]) -> None:
+        if self.pooling is not None:
+            if self.n_centers <= self.pooling.k and left_out.max() >= 0:
+                raise ValueError(
+                    f"Without a row's own center {self.n_centers - 1} are left, but {self.pooling.k} "
+                    "neighbours count. Use a model with more rows, or do not exclude the row itself "
+                    "(exclude_self=False)."
+                )
+            return
+        lone = np.isneginf(np.delete(self.log_weights, int(np.argmax(self.log_weights)))).all()
+        if lone and np.any(left_out == np.argmax(self.log_weights)):
+            raise ValueError(
+                "Leaving out the only center with a weight leaves nothing to compare with. "
+                "Use a model with more centers, or do not exclude the row itself (exclude_self=False)."
+            )
+
+
+def _read_only(values: Any) -> Any:
+    """A copy that nobody can write to."""
+    values = values.copy()
+    for array in (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,):
+        array.flags.writeable = False
+    return values
+
+
+def _checked_log_weights(
+    weights: ArrayLike | None, log_weights: ArrayLike | None, m: int
+) -> NDArray[np.float64]:
+    if weights is not None and log_weights is not None:
+        raise ValueError("Both weights and log_weights came; pass one of them.")
+    if log_weights is not None:
+        logs = _checked_vector(log_weights, "log_weights", m)
+        if np.isnan(logs).any() or np.isposinf(logs).any() or np.isneginf(logs).all():
+            raise ValueError("log_weights must be numbers below infinity, and not all -infinity.")
+        return np.asarray(logs - np.logaddexp.reduce(logs))
+    if weights is None:
+        return np.full(m, -np.log(m))
+    alpha = _checked_vector(weights, "weights", m)
+    if not np.isfinite(alpha).all() or (alpha < 0.0).any():
+        raise ValueError(f"weights must be finite and not negative, but the smallest is {alpha.min()}.")
+    total = float(alpha.sum())
+    # Rounding of m terms, or of weights that were stored in float32.
+    if abs(total - 1.0) > 1e-6:
+        raise ValueError(f"weights must sum to 1, but sum to {total:.6g}. Divide them by their sum.")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(alpha) - np.log(total))
+
+
+def _checked_vector(values: ArrayLike, what: str, m: int) -> NDArray[np.float64]:
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numbers: {error}.") from error
+    if vector.shape != (m,):
+        raise ValueError(f"{what} must hold one number per center, ({m},), but has shape {vector.shape}.")
+    return vector
+
+
+def _checked_kernel(kernel: Kernel | None) -> Kernel:
+    if kernel is None:
+        return Exponential()
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"kernel must be a whyodd.kernels.Exponential or Student, but {type(kernel).__name__} came."
+        )
+    return kernel
+
+
+def _check_pooling(pooling: object, metric: Metric | None, m: int) -> None:
+    if not isinstance(pooling, Pooling):
+        raise TypeError(f"pooling must be a whyodd Pooling, but {type(pooling).__name__} came.")
+    if isinstance(metric, ComponentMetric):
+        message = "A metric per center is for soft pooling. Pass a LinearMetric, or no pooling."
+        raise ValueError(message)  # noqa: TRY004 - a metric, but not for this pooling
+    pooling.check(m)
+
+
+def _check_unused(*arguments: object) -> None:
+    if any(argument is not None for argument in arguments):
+        raise ValueError("A hard pooling uses neither weights nor a kernel. Leave them out, or the pooling.")
+
+
+def _check_metric(metric: object, m: int, d: int) -> None:
+    if not isinstance(metric, (LinearMetric, ComponentMetric)):
+        raise TypeError(f"metric must be one of whyodd.maths.metrics, but {type(metric).__name__} came.")
+    metric.check(m, d)
+
+
+def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
+    index = np.asarray(rows)
+    if index.shape != (m,) or index.dtype.kind not in "iu":
+        raise ValueError(f"rows must hold one row number per center, ({m},), but has shape {index.shape}.")
+    return np.asarray(_read_only(index.astype(np.intp)))
+
+
+def _check_representable(outlierness: NDArray[np.float64]) -> None:
+    if not np.isfinite(outlierness).all():
+        row = int(np.argmin(np.isfinite(outlierness)))
+        raise OverflowError(
+            f"Row {row} of X is so far from every center that its outlierness exceeds the largest float. "
+            "Check the row's values, or use a larger bandwidth or a smaller q."
+        )
+
+
+def _check_fits(relevance: Floats) -> None:
+    # A sum is finite unless a term is not, or it overflowed: one pass, and a second one only then.
+    if not np.isfinite(relevance.sum(dtype=np.float64)) and not np.isfinite(relevance).all():
+        row = int(np.argmin(np.isfinite(relevance).all(axis=1)))
+        raise OverflowError(
+            f"The relevance of row {row} of X exceeds the largest {relevance.dtype}. Pass X in float64."
+        )
+
+
+def _largest(p: Floats, k: int) -> NDArray[np.intp]:
+    """Indices of the k largest entries of each row, in descending order."""
+    chosen = np.sort(np.argpartition(-p, k - 1, axis=1)[:, :k], axis=1)
+    order = np.argsort(-np.take_along_axis(p, chosen, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)

@@ -1,0 +1,1 @@
+"""The smallest change that would make a row normal."""

@@ -1,0 +1,1 @@
+"""Images, series and messages as the plain dict of a report."""

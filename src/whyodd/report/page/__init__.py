@@ -1,0 +1,1 @@
+"""From the plain dict of a report to its page."""

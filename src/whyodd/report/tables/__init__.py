@@ -1,0 +1,1 @@
+"""Rows of tables as the plain dict of a report."""

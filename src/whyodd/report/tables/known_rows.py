@@ -1,0 +1,116 @@
+"""The normal rows that a model compares with, as people know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.compute.points import to_dense
+from whyodd.explainers.survey import count_rows, take_rows
+from whyodd.explanations.sentences import is_missing
+from whyodd.inputs.frames import as_frame
+from whyodd.network.distance_network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.explanations.table import Explanation
+
+    Indices = NDArray[np.intp]
+
+# Of values that were scaled and back, beside the largest of the column.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Centers of a network: what they are called, their values, and whether they are odd themselves.
+
+    Attributes
+    ----------
+    e : Explanation
+        What is compared with them.
+    table : data frame, optional
+        The rows the model was trained on, as they were given.
+    ids : sequence, optional
+        What these rows are called.
+    """
+
+    e: Explanation
+    table: Any = None
+    ids: Sequence[Any] | None = None
+
+    def name(self, center: int) -> str:
+        """What people call a center."""
+        rows = self.e.network.rows
+        if rows is None:
+            return f"normal point {center} of the model"
+        return called(self.ids, int(rows[center])) or f"training row {rows[center]}"
+
+    def values(self, centers: Indices) -> NDArray[Any]:
+        """(m, d) values of centers: those of the table if it is there, else as the model remembers them."""
+        values = values_of_centers(self.e, centers)
+        frame = self._rows_of_table(centers)
+        if frame is None:
+            return values
+        values = values.astype(object)
+        for place, name in enumerate(self.e.feature_names):
+            if name in frame.columns:
+                values[:, place] = np.fromiter(frame[name].to_list(), dtype=object, count=len(centers))
+        return values
+
+    def _rows_of_table(self, centers: Indices) -> Any:
+        network = self.e.network
+        if self.table is None or network.rows is None or count_rows(self.table) != network.n_rows:
+            return None
+        return as_frame(take_rows(self.table, network.rows[centers]))
+
+
+def called(ids: Sequence[Any] | None, row: int) -> str | None:
+    """What a row is called, if it has a name."""
+    return None if ids is None or is_missing(ids[row]) else str(ids[row])
+
+
+def values_of_centers(e: Explanation, centers: Indices) -> NDArray[Any]:
+    """(m, d) values of centers in the units and categories that people know; None where not known."""
+    points, variables = e.network.centers[centers], e.variables
+    if variables is None or variables.decode is None:
+        values = to_dense(points)
+        return values if variables is None else variables.grouped(values)
+    decoded = variables.decode(points)
+    out = np.full((len(centers), len(variables.names)), None, dtype=object)
+    for variable, numbers in decoded.numbers.items():
+        out[:, variable] = _without_rounding(numbers)
+    for variable, (codes, labels) in decoded.categories.items():
+        out[:, variable] = [labels[code] if code >= 0 else None for code in codes.tolist()]
+    return variables.grouped(out)
+
+
+def _without_rounding(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is 0 but for rounding is 0."""
+    largest = np.nanmax(np.abs(numbers), initial=0.0)
+    return np.where(np.abs(numbers) < _ROUNDING * largest, 0.0, numbers)
+
+
+def nearest_centers(e: Explanation) -> Indices:
+    """(n,) the center that each row is compared with most; -1 where there is none."""
+    nearest = [row[0].center if row else -1 for row in e.neighbors(1)]
+    return np.array(nearest, dtype=np.intp)
+
+
+def outlierness_of_centers(e: Explanation, centers: Indices) -> NDArray[np.float64]:
+    """(m,) how odd centers are themselves; 0 for those of a linear model, which are no points.
+
+    A center that stands for one row is judged without itself, as the rows are. One that counts for more, a
+    support vector or a component of a mixture, is judged as the model does.
+    """
+    network = e.network
+    if not isinstance(network, DistanceNetwork) or centers.size == 0:
+        return np.zeros(centers.size)
+    stands_for_a_row = network.n_centers > 1 and np.allclose(network.weights, network.weights[0])
+    own = centers if stands_for_a_row else None
+    return network.outlierness(network.centers[centers], own=own)

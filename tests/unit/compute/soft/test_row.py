@@ -1,0 +1,180 @@
+"""The compiled loops and the kernel classes say the same: one definition, tested for every family.
+
+Compiled code takes a kernel as numbers (``Radial``), so its formulas are written a second time. These tests
+run over ``KERNELS``: a family without a compiled counterpart fails here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from whyodd.compute.soft.centers import prepare
+from whyodd.compute.soft.row import (
+    effective_distances,
+    explain_row,
+    explained_part,
+    log_similarities,
+    normalise_row,
+    pool_row,
+    row_max,
+    row_min,
+    row_sum,
+)
+from whyodd.kernels import KERNELS
+
+DTYPES = (np.float32, np.float64)
+DEGREES = (0.5, 1.0, 1.7, 2.0, 3.0, 4.0)
+CONSTANTS = (1e-3, 1.0, 50.0)
+SIGMA = 0.3
+# Relative errors: a few roundings, and what a power with a real exponent adds (|log e| roundings in float32).
+RELATIVE = {np.float32: 3e-6, np.float64: 1e-14}
+
+
+def kernels():
+    for name, family in KERNELS.items():
+        has_constant = "a" in {field.name for field in fields(family)}
+        for q in DEGREES:
+            for a in CONSTANTS if has_constant else (None,):
+                extra = {} if a is None else {"a": a}
+                yield pytest.param(
+                    family(q=q, sigma=SIGMA, **extra), id=f"{name}-q{q}" + f"-a{a}" * has_constant
+                )
+
+
+# From on top of a center to 30 bandwidths away.
+DISTANCES = SIGMA * np.concatenate([[0.0], np.logspace(-6, 0.5, 40), np.linspace(3.5, 30, 23)])
+
+
+class Row:
+    """One row of squared distances to centers of unequal weights, compiled and as the class has it."""
+
+    def __init__(self, kernel, dtype, distances=DISTANCES):
+        m = distances.size
+        alpha = np.random.default_rng(0).dirichlet(np.ones(m))
+        self.kernel, self.m, self.log_alpha = kernel, m, np.log(alpha)
+        centers = prepare(np.zeros((m, 1)), self.log_alpha, kernel, dtype=np.dtype(dtype))
+        self.pool = centers.pool
+        self.scaled = ((distances / centers.scale) ** 2).astype(dtype)
+        # What the compiled loops see is rounded to their dtype: the class gets exactly that.
+        self.d2 = self.scaled.astype(np.float64) * centers.scale**2
+        self.e, self.p = np.empty(m, dtype), np.empty(m, dtype)
+        self.weights = self.pool.log_weights[0].astype(dtype)
+
+    def pooled(self):
+        return pool_row(self.scaled, -1, 0, self.weights, self.pool, self.e, self.p)
+
+    def expected_log_g(self):
+        return logsumexp(self.log_alpha + self.kernel.log_similarity(self.d2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", list(kernels()))
+def test_log_similarities_are_the_classes(kernel, dtype):
+    row = Row(kernel, dtype)
+    v = np.empty_like(row.scaled)
+    effective_distances(row.scaled, row.pool.radial, row.e)
+    log_similarities(row.e, np.zeros(row.m, dtype), row.pool.radial, v)
+    expected = kernel.log_similarity(row.d2)
+    # log k(0) is added at the very end, in float64, to log g.
+    np.testing.assert_allclose(
+        v + row.pool.radial.log_height, expected, rtol=RELATIVE[dtype], atol=10 * np.finfo(dtype).eps
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", list(kernels()))
+def test_pooling_gives_the_classes_outlierness_and_assignments(kernel, dtype):
+    row = Row(kernel, dtype)
+    log_g, o, total = row.pooled()
+    expected = row.expected_log_g()
+    np.testing.assert_allclose(log_g, expected, rtol=RELATIVE[dtype], atol=20 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(o, kernel.outlierness(expected, row.m), rtol=20 * RELATIVE[dtype])
+    p = np.empty_like(row.p)
+    normalise_row(row.p, total, p)
+    exact = np.exp(row.log_alpha + kernel.log_similarity(row.d2) - expected)
+    np.testing.assert_allclose(p, exact, rtol=0, atol=20 * RELATIVE[dtype] * exact.max())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", list(kernels()))
+def test_explained_and_unexplained_parts_are_the_classes(kernel, dtype):
+    row = Row(kernel, dtype)
+    _, o, total = row.pooled()
+    weights, remainders = np.empty_like(row.p), np.empty_like(row.p)
+    unexplained = explain_row(row.scaled, row.e, row.p, total, o, row.pool.radial, weights, remainders)
+    p = row.p.astype(float) / total
+    explained = kernel.explained(row.d2, o)
+    scale = o * p.max()
+    np.testing.assert_allclose(
+        weights * row.scaled, p * explained, rtol=5 * RELATIVE[dtype], atol=RELATIVE[dtype] * scale
+    )
+    np.testing.assert_allclose(remainders, p * (o - explained), atol=5 * RELATIVE[dtype] * scale, rtol=0)
+    np.testing.assert_allclose(
+        unexplained, (p * (o - explained)).sum(), rtol=50 * RELATIVE[dtype], atol=1e-7 * o
+    )
+    np.testing.assert_allclose(
+        explained_part(weights, row.scaled) + unexplained, o, rtol=50 * RELATIVE[dtype]
+    )
+    assert weights[0] == 0.0  # on top of a center
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("own", [0, 5])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_center_left_out_has_no_part_in_anything(name, own, dtype):
+    kernel = KERNELS[name](q=2.0, sigma=SIGMA)
+    row = Row(kernel, dtype)
+    version = int(own == row.pool.heaviest)
+    weights = row.pool.log_weights[version].astype(dtype)
+    row.scaled[own] = np.inf
+    log_g, o, total = pool_row(row.scaled, own, version, weights, row.pool, row.e, row.p)
+    kept = np.arange(row.m) != own
+    log_alpha = row.log_alpha[kept] - logsumexp(row.log_alpha[kept])
+    expected = logsumexp(log_alpha + kernel.log_similarity(row.d2[kept]))
+    np.testing.assert_allclose(log_g, expected, rtol=20 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(o, kernel.outlierness(expected, row.m - 1), rtol=100 * np.finfo(dtype).eps)
+    assert row.p[own] == 0.0
+    out, rest = np.empty_like(row.p), np.empty_like(row.p)
+    explain_row(row.scaled, row.e, row.p, total, o, row.pool.radial, out, rest)
+    assert (out[own], rest[own]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1e-3, 0.04])
+@pytest.mark.parametrize("q", [1.0, 2.0])
+def test_a_small_outlierness_keeps_all_its_digits(q, size, dtype):
+    kernel = KERNELS["exponential"](q=q, sigma=1.0)
+    distances = np.full(7, (q * size) ** (1 / q))
+    _, o, _ = Row(kernel, dtype, distances).pooled()
+    np.testing.assert_allclose(o, size, rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_distances_beyond_all_numbers_give_an_infinite_outlierness(name, dtype):
+    row = Row(KERNELS[name](q=2.0, sigma=SIGMA), dtype)
+    row.scaled[:] = np.inf
+    log_g, o, _ = row.pooled()
+    assert (log_g, o) == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 255, 256, 257, 1000])
+def test_reductions_of_a_row_see_every_entry(size, dtype):
+    rng = np.random.default_rng(size)
+    for place in range(min(size, 9)):
+        row = rng.uniform(1, 2, size=size).astype(dtype)
+        row[place] = 5
+        assert row_max(row) == 5
+        row[place] = -5
+        assert row_min(row) == -5
+        np.testing.assert_allclose(row_sum(row), row.sum(dtype=float), rtol=100 * np.finfo(dtype).eps)
+
+
+def test_sums_of_many_float32_terms_keep_float64_digits():
+    row = np.full(1_000_003, 0.1, dtype=np.float32)
+    np.testing.assert_allclose(row_sum(row), row.sum(dtype=float), rtol=1e-6)
