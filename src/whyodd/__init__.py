@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whyodd.evaluation.axioms import check_outlierness
     from whyodd.explainers.explaining import explain
     from whyodd.explanations.table import Explanation
+    from whyodd.findings.write import write_report
     from whyodd.io.saving import load, save
     from whyodd.models.registry import (
         SVDD,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     )
     from whyodd.network.distance_network import DistanceNetwork
     from whyodd.patches import PatchModel
-    from whyodd.report.write import write_report
     from whyodd.texts import TextModel
 
 __all__ = [
@@ -96,7 +96,7 @@ _HOME = {
     "patches": "whyodd",
     "plots": "whyodd",
     "save": "whyodd.io.saving",
-    "write_report": "whyodd.report.write",
+    "write_report": "whyodd.findings.write",
 }
 
 

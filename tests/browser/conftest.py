@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from made_up import hostile, items, reports
-from whyodd.report.page.render import render
+from whyodd.report.render import render
 
 KINDS = {
     "table": reports.table,

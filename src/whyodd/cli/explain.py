@@ -223,7 +223,7 @@ def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
 
 def summarize_findings(found: Findings, top: int, made_by: str | None = None) -> dict[str, Any]:
     """All that the report tells, as a plain dictionary, with ``top`` rows in detail."""
-    from whyodd.report.tables.summarize import summarize
+    from whyodd.findings.summary.rows.summarize import summarize
 
     judgement, learned = found.judgement, found.learned
     return summarize(
@@ -248,7 +248,7 @@ def write_results(found: Findings, summary: dict[str, Any], out: Path | None, re
     if out is not None:
         files.append((out, partial(put_table, reasons_frame(found))))
     if report is not None:
-        from whyodd.report.page.render import render
+        from whyodd.report.render import render
 
         files.append((report, partial(put_text, render(summary))))
     write_files(*files)
@@ -286,7 +286,7 @@ def show(found: Findings, top: int, console: Console) -> None:
 
 def _show_groups(found: Findings, console: Console) -> None:
     from whyodd.cli.table_words import say
-    from whyodd.findings.groups import group_by_reason
+    from whyodd.explanations.groups import group_by_reason
 
     odd = found.explanation[: min(found.judgement.n_odd, len(found.explanation))]
     if len(odd) < 2:

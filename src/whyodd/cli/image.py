@@ -98,7 +98,7 @@ def image(
     result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
     written = write_results(result, out, top=top, progress=not quiet)
     if report is not None:
-        from whyodd.report.write import write_report
+        from whyodd.findings.write import write_report
 
         write_report(result.explanation, report, title=(normal if test is None else test).name)
     if as_json:

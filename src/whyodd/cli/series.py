@@ -98,7 +98,7 @@ def series(
     e, spans = result.explanation, odd_spans(result.explanation, 0, top)
     files = write_results(e, spans, out)
     if report is not None:
-        from whyodd.report.write import write_report
+        from whyodd.findings.write import write_report
 
         write_report(e, report, title=(train if test is None else test).name, notes=result.notes)
     if as_json:

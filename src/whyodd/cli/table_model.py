@@ -14,10 +14,10 @@ from whyodd.adapters.pipelines import split_pipeline
 from whyodd.adapters.tracing import trace
 from whyodd.automatic.auto import auto
 from whyodd.explainers.survey import Survey
+from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number
-from whyodd.findings.groups import count_of_rows
+from whyodd.findings.summary.rows.summarize import Threshold
 from whyodd.io.tables import polars, read_table, table_name
-from whyodd.report.tables.summarize import Threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

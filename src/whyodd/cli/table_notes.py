@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.raw_variables import deviates
 from whyodd.explanations.sentences import text
-from whyodd.findings.groups import count_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

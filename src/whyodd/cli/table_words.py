@@ -9,8 +9,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from whyodd.cli.picture_names import printable
+from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import OTHERS, UNEXPLAINED, number, observation, percent
-from whyodd.findings.groups import count_of_rows
 from whyodd.io.tables import STANDARD_INPUT
 
 if TYPE_CHECKING:

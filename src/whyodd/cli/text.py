@@ -117,7 +117,7 @@ def write_results(
 ) -> None:
     """Write the page on all messages and the JSON lines of the oddest, as far as they were asked for."""
     if report is not None:
-        from whyodd.report.write import write_report
+        from whyodd.findings.write import write_report
 
         write_report(e, report, title=title, top=len(oddest))
     if out is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.findings.groups import count_of_rows, group_by_reason, label_of
+from whyodd.explanations.groups import count_of_rows, group_by_reason, label_of
 from whyodd.plots.embedding import embed
 from whyodd.plots.figures import drawable, lay_out, pyplot
 from whyodd.plots.reasons import (
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.explanations.groups import ReasonGroup
     from whyodd.explanations.table import Explanation
-    from whyodd.findings.groups import ReasonGroup
 
     Wide = NDArray[np.float64]
     Box = tuple[float, float, float, float]

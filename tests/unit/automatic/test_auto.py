@@ -217,10 +217,9 @@ def test_progress_goes_to_standard_error(capsys):
 
 
 def test_the_name_stays_a_function_beside_its_package():
-    import whyodd.automatic
+    import whyodd.automatic.auto
 
-    assert callable(whyodd.auto)
-    assert whyodd.auto is whyodd.automatic.auto
+    assert whyodd.auto is whyodd.automatic.auto.auto
 
 
 def test_training_rows_are_recognised_among_a_sample():

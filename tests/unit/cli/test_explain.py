@@ -17,8 +17,8 @@ from made_up.orders import orders
 from whyodd.cli.app import app
 from whyodd.cli.table_options import Method
 from whyodd.explainers import EXPLAINERS
+from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import OTHERS, UNEXPLAINED, number, observation, percent
-from whyodd.findings.groups import group_by_reason
 
 HOSTILE = "[bold]\x1b[31m\rcolumn"
 
@@ -200,7 +200,11 @@ class TestRowsAndModels:
         rows = read["row"].unique(maintain_order=True).to_numpy()
         expected = e[rows].to_frame()
         assert read["feature"].to_list()[:3] == ["basket", "country", "(unexplained)"]
-        np.testing.assert_allclose(read["relevance"], expected["relevance"], rtol=1e-9, equal_nan=True)
+        # Occlusion subtracts one outlierness from another: what is left of it is right to rounding of those.
+        largest = float(expected["relevance"].fill_nan(0.0).max())
+        np.testing.assert_allclose(
+            read["relevance"], expected["relevance"], rtol=1e-9, atol=1e-14 * largest, equal_nan=True
+        )
 
     def test_a_saved_model_gives_the_same_bytes_in_another_process(self, folder, tmp_path):
         model = tmp_path / "model.whyodd"

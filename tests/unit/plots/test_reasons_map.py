@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 
 import whyodd
 from unit.plots.boxes import hides
-from whyodd.findings.groups import group_by_reason
+from whyodd.explanations.groups import group_by_reason
 from whyodd.plots import PLOTS, reasons_map
 from whyodd.plots.embedding import distances, embed
 from whyodd.plots.reasons import LIGHT_GREY

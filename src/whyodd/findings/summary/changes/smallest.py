@@ -1,0 +1,222 @@
+"""The smallest change towards normal that brings an odd row to the threshold, told as a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whyodd.explanations.sentences import Reason, all_digits, is_missing, is_number, name_text, number, text
+from whyodd.findings.summary.changes.search import Found, find_changes
+from whyodd.findings.summary.changes.values import tell
+from whyodd.network.distance_network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from whyodd.explanations.table import Explanation
+    from whyodd.findings.summary.changes.values import Told
+
+_STEPS_IN_A_SENTENCE = 5
+_MANY_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Step:
+    """One variable that a change moves.
+
+    Attributes
+    ----------
+    feature : str
+    before, after : number, str or other value
+        In raw units; None or NaN where missing.
+    is_exact : bool
+        Whether ``after`` was checked as it is told; else the number is near it.
+    like : str or None
+        What to say where the value itself cannot be told (a date, of which only parts are known).
+    """
+
+    feature: str
+    before: Any
+    after: Any
+    is_exact: bool = True
+    like: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The variable on one line, cut if it is very long."""
+        return name_text(Reason(self.feature, self.before, self.after, 0, 0.0, 0.0))
+
+    @property
+    def to_text(self) -> str:
+        """The value after the change; an exact number with all its digits."""
+        if self.like is not None:
+            return self.like
+        if not is_number(self.after):
+            return _value_text(self.after)
+        return all_digits(float(self.after)) if self.is_exact else f"about {number(float(self.after), 4)}"
+
+    @property
+    def from_text(self) -> str:
+        """The value before the change; a number with as many digits as tell it from the other one."""
+        if not is_number(self.before):
+            return _value_text(self.before)
+        texts = (number(float(self.before), digits) for digits in range(3, _MANY_DIGITS))
+        return next((told for told in texts if told != self.to_text), all_digits(float(self.before)))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of some variables that brings an odd row to its threshold.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The variables that change, the one that contributes most first.
+    outlierness : float
+        Of the changed row, at most the threshold.
+    threshold : float
+    target : int
+        The center of the network that the row is moved towards.
+    row : int or None
+        The training row which that center is, if the model knows it.
+    t : float
+        Smallest fraction of the way to the target, the same for all numbers, that suffices. Categories are
+        moved whole, and numbers are told rounded towards the target.
+    """
+
+    steps: tuple[Step, ...]
+    outlierness: float
+    threshold: float
+    target: int
+    row: int | None
+    t: float
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the variables that change."""
+        return tuple(step.feature for step in self.steps)
+
+    @property
+    def before(self) -> tuple[Any, ...]:
+        """Their values in the row."""
+        return tuple(step.before for step in self.steps)
+
+    @property
+    def after(self) -> tuple[Any, ...]:
+        """Their values in the changed row; None where they cannot be told."""
+        return tuple(step.after for step in self.steps)
+
+    @property
+    def sentence(self) -> str:
+        """The change in words.
+
+        Examples
+        --------
+        >>> from whyodd.findings.summary.changes.smallest import Change, Step
+        >>> steps = (Step("duration", 5400.0, 12.0), Step("flag", "REJ", "SF"))
+        >>> Change(steps, outlierness=3.1, threshold=4.0, target=0, row=0, t=1.0).sentence
+        "With duration 12 instead of 5400 and flag 'SF' instead of 'REJ' it would be normal (outlierness 3.1,
+        threshold 4)."
+        """
+        parts = [f"{step.name} {step.to_text} instead of {step.from_text}" for step in self.steps]
+        more = len(parts) - _STEPS_IN_A_SENTENCE
+        if more > 1:  # one more is as short as saying so
+            parts = [*parts[:_STEPS_IN_A_SENTENCE], f"{more} other variables changed as well"]
+        scores = f"outlierness {self.outlierness_text}, threshold {number(self.threshold)}"
+        return f"With {_enumerated(parts)} it would be normal ({scores})."
+
+    @property
+    def outlierness_text(self) -> str:
+        """Outlierness of the changed row as people read it."""
+        return number(self.outlierness)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary of texts."""
+        steps = [{"name": step.feature, "from": step.from_text, "to": step.to_text} for step in self.steps]
+        return {"sentence": self.sentence, "steps": steps, "outlierness_text": self.outlierness_text}
+
+
+@dataclass(frozen=True)
+class NoChange:
+    """That there is no such change, and why. It counts as false.
+
+    Attributes
+    ----------
+    reason : str
+        A sentence without its full stop.
+    """
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+def smallest_change(
+    e: Explanation, threshold: float | None, *, n_targets: int = 5
+) -> list[Change | NoChange]:
+    """For each row of an explanation the smallest change towards normal that makes it normal.
+
+    A row x is moved towards normal places u near it: the centers with the largest assignment (its own left
+    out) that lie at or below the threshold, and the place to which the nearest center is drawn by the
+    expected values Σ_j p_j u_j, since the centers of a support vector machine lie at the threshold
+    themselves. If these do not do, some normal centers from all over are tried. Variables are moved one
+    after the other, the one with the largest share of the squared distance first, until o ≤ threshold. Those
+    that turn out unnecessary are put back. Then all numbers among them move only as far as they must, by a
+    common fraction t of the way. Of all u the one that takes the fewest variables counts, and of these the
+    shortest way.
+
+    Parameters
+    ----------
+    e : Explanation
+    threshold : float or None
+        Outlierness from which on a row is no longer normal; None if nobody knows.
+    n_targets : int, default 5
+        Number of centers to move towards.
+
+    Returns
+    -------
+    list of Change or NoChange
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> from whyodd.findings.summary.changes.smallest import smallest_change
+    >>> network = whyodd.DistanceNetwork(np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> e = whyodd.explain(network, np.array([[0.5, 4.0], [0.5, 0.1]]))
+    >>> for change in smallest_change(e, 2.0):
+    ...     print(change.sentence if change else change.reason)
+    With x1 1.93 instead of 4 it would be normal (outlierness 1.99, threshold 2).
+    it is not above the threshold
+    """
+    if threshold is None or math.isnan(threshold):
+        return [NoChange("there is no threshold below which a row is normal")] * len(e)
+    if not isinstance(e.network, DistanceNetwork):
+        return [NoChange("a linear model knows no normal rows to move towards")] * len(e)
+    if len(e) == 0:
+        return []
+    results: list[Change | NoChange] = [NoChange("it is not above the threshold")] * len(e)
+    search = find_changes(e, float(threshold), n_targets)
+    for row, reason in search.failed.items():
+        results[row] = NoChange(reason)
+    for found, told in zip(search.found, tell(search), strict=True):
+        results[found.row] = _change(e, float(threshold), found, told)
+    return results
+
+
+def _change(e: Explanation, threshold: float, found: Found, told: Told) -> Change:
+    rows = e.network.rows
+    row = None if rows is None else int(rows[found.target])
+    like = f"as in training row {row}"  # only of rows are values taken that cannot be told
+    steps = [
+        Step(value.name, value.before, value.after, value.is_exact, None if value.is_known else like)
+        for value in told.values
+    ]
+    return Change(tuple(steps), told.outlierness, threshold, found.target, row, found.t)
+
+
+def _value_text(value: Any) -> str:
+    return "missing" if is_missing(value) else text(value)
+
+
+def _enumerated(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -1,0 +1,73 @@
+"""Whether a few reasons say most of it, and whether they come from a comparison with normal rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.explanations.sentences import percent
+from whyodd.findings.summary.rows.known_rows import nearest_centers, outlierness_of_centers
+from whyodd.findings.summary.rows.panels import panel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyodd.explanations.table import Explanation
+
+_NAMED = 3  # reasons of a sentence
+# Half is said by reasons that hold as much as all others together; below a quarter they are three of many.
+_MOST, _SOME = 0.5, 0.25
+# Of normal rows, too, a tenth is called odd; beyond a third, "too high" is often "than another odd row".
+_FEW, _MANY = 0.1, 1 / 3
+_ALIKE = 0.5  # of the row's outlierness
+
+
+def few_reasons_panel(e: Explanation) -> dict[str, Any]:
+    """How much of what makes a typical row odd its three main reasons say."""
+    shares = named_shares(e)
+    share = float(np.median(shares)) if shares.size else np.nan
+    if not np.isfinite(share):
+        return panel(_FEW_TITLE, "not measured", "unknown", "There is nothing that was explained.")
+    verdict = "good" if share >= _MOST else "fair" if share >= _SOME else "poor"
+    whole = "outlierness" if e.is_additive else "relevance"
+    sentence = f"The three main reasons of a typical row hold {percent(share)} of its {whole}."
+    return panel(_FEW_TITLE, percent(share), verdict, f"{sentence} {_FEW_ADVICE[verdict]}")
+
+
+def named_shares(e: Explanation) -> NDArray[np.float64]:
+    """(n,) share of the three most relevant variables."""
+    whole = e.outlierness if e.is_additive else np.abs(e.relevance).sum(axis=1)
+    named = np.sort(e.relevance, axis=1)[:, -_NAMED:].sum(axis=1, dtype=np.float64)
+    return np.asarray(np.divide(named, whole, out=np.zeros(len(e)), where=whole > 0.0))
+
+
+def normal_rows_panel(e: Explanation, threshold: float | None) -> dict[str, Any]:
+    """How many rows are compared most of all with a row that is about as odd."""
+    nearest = nearest_centers(e)
+    if threshold is None or len(e) == 0 or (nearest < 0).any():
+        return panel(_NORMAL_TITLE, "not measured", "unknown", _NOT_KNOWN)
+    known = outlierness_of_centers(e, nearest)
+    # The nearest row of one far out is at the edge, and perhaps just above the threshold: that is no harm.
+    share = float(((known > threshold) & (known > _ALIKE * e.outlierness)).mean())
+    verdict = "good" if share <= _FEW else "fair" if share <= _MANY else "poor"
+    told = "None" if share == 0.0 else percent(share)
+    sentence = f"{told} of the rows are compared most of all with a known row that is about as odd."
+    return panel(_NORMAL_TITLE, percent(1.0 - share), verdict, f"{sentence} {_NORMAL_ADVICE[verdict]}")
+
+
+_FEW_TITLE, _NORMAL_TITLE = "Few reasons", "Compared with normal rows"
+_FEW_ADVICE = {
+    "good": "They are most of the story.",
+    "fair": "Look at the other reasons, too.",
+    "poor": "Many small reasons make rows odd: do not take the first three for the cause.",
+}
+_NOT_KNOWN = "The model has no threshold, or no rows, to judge the rows it compares with by."
+_NORMAL_ADVICE = {
+    "good": "What is called expected is indeed normal.",
+    "fair": "Where it says so beside a nearest row, what is expected is not what is usual.",
+    "poor": (
+        "Expected values are often those of other odd rows, and a value may be called too low that is far "
+        "above what is usual: mind the usual ranges. It helps to learn from rows known to be normal."
+    ),
+}

@@ -1,0 +1,241 @@
+"""How far an explanation can be trusted: measured on its own rows, and told in sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from whyodd.evaluation.flipping import area, flip_explanation
+from whyodd.evaluation.stability import stability_of
+from whyodd.explainers.explaining import again
+from whyodd.explainers.registry import EXPLAINERS
+from whyodd.explanations.sentences import percent
+from whyodd.findings.summary.rows.panels import conservation_panel, panel, unexplained_panel
+from whyodd.findings.summary.rows.reasons_panels import few_reasons_panel, normal_rows_panel
+from whyodd.network.distance_network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from whyodd.explanations.table import Explanation
+
+    Floats = NDArray[np.float64]
+
+_POINTS, _STEADY = "Points to what matters", "Holds steady"
+# Areas are compared with one another: more points on the curves would change all of them alike.
+_CHECKPOINTS = 20
+# Neighbours and metrics are flipped pair by pair of a row and a center, in NumPy: so many take a second.
+_PAIRS_TO_FLIP, _FEWEST_FLIPPED, _MOST_FLIPPED = 300_000, 20, 60
+# How far rows are moved, in standard deviations: as much as values that people call equal may differ.
+_MOVE = 0.01
+# After such a move, up to one percent is less than the whole percentages of the page show. Beyond ten
+# percent, reasons change places although nobody could tell the rows apart; a random order moves 30 and more.
+_UNSEEN, _REORDERED = 0.01, 0.1
+# Methods that explain a row as quickly as it is scored; the others are tried on fewer rows and moves.
+_QUICK = ("dtd", "mean", "nearest", "random", "sensitivity")
+_MOVES, _FEW_MOVES, _FEW_ROWS = 5, 1, 10
+_CONFIDENCE = 0.975  # in either direction
+_ENOUGH_ROWS = 10  # If so many do not show a difference from a random order, there is none worth the name.
+# What may be wrong with a row or a method; a page about the others should still come about.
+_KNOWN = (ValueError, TypeError, ArithmeticError, ImportError)
+
+
+def trust(
+    e: Explanation, *, threshold: float | None = None, max_rows: int = 200, random_state: int = 0
+) -> dict[str, Any]:
+    """Panels that say how far to trust an explanation: sums, reasons, flipping, stability and comparisons.
+
+    Parameters
+    ----------
+    e : Explanation
+    threshold : float, optional
+        Outlierness above which a row is odd; by default that of the model.
+    max_rows : int, default 200
+        Measured on at most so many rows, the oddest ones.
+    random_state : int, default 0
+        Seed of the random order to compare with, and of the moves of rows.
+
+    Returns
+    -------
+    dict
+        ``panels``, a list, and ``rows``, on how many rows they were measured. A panel has a ``title``, a
+        ``value_text``, a ``verdict`` ("good", "fair", "poor" or "unknown"), a ``sentence`` for people, and
+        ``bars`` or None.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> from whyodd.findings.summary.rows.trust import trust
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> e = whyodd.explain(whyodd.KernelDensity().fit(X), X * 3.0)
+    >>> {panel["title"]: panel["verdict"] for panel in trust(e)["panels"]}
+    {'Parts add up': 'good', 'Explained by single reasons': 'good', 'Points to what matters': 'good',
+     'Holds steady': 'good', 'Few reasons': 'good', 'Compared with normal rows': 'fair'}
+    """
+    part = e.top(max_rows) if len(e) > max_rows else e
+    part = part[np.asarray(part.outlierness) > 0.0]  # nothing is to be explained of the others
+    if isinstance(e.network, DistanceNetwork):
+        panels = [conservation_panel(part), unexplained_panel(part)]
+        panels += [_flipping_panel(e, part, random_state), _stability_panel(part, random_state)]
+        panels += [few_reasons_panel(part)] if e.relevance.shape[1] > 1 else []
+        panels += [normal_rows_panel(part, e.threshold if threshold is None else threshold)]
+    else:
+        panels = [conservation_panel(part), *(_unknown(title, _LINEAR) for title in (_POINTS, _STEADY))]
+    return {"panels": panels, "rows": len(part)}
+
+
+def _flipping_panel(e: Explanation, part: Explanation, random_state: int) -> dict[str, Any]:
+    if hindrance := _hindrance(part):
+        return _unknown(_POINTS, hindrance)
+    count = _rows_to_flip(part)
+    some = part if count >= len(part) else part.top(count)
+    which = "all rows" if len(some) == len(e) else f"the {len(some)} oddest rows"
+    return _measured(_POINTS, lambda: _flipped(some, random_state, which))
+
+
+def _rows_to_flip(e: Explanation) -> int:
+    """How many rows can be flipped in about a second."""
+    network = e.network
+    is_mapped = network.metric is not None or (e.variables is not None and e.variables.through is not None)
+    if network.pooling is None and not is_mapped:
+        return len(e)  # compiled
+    return int(np.clip(_PAIRS_TO_FLIP // int(network.n_centers), _FEWEST_FLIPPED, _MOST_FLIPPED))
+
+
+def _flipped(e: Explanation, random_state: int, which: str) -> dict[str, Any]:
+    areas = Areas.of(e, random_state)
+    verdict = areas.verdict
+    means = {name: float(values.mean()) for name, values in areas.by_name.items()}
+    bars = [{"label": name, "value": mean, "value_text": percent(mean)} for name, mean in means.items()]
+    own, nearest, order = (bar["value_text"] for bar in bars)
+    sentence = _FLIPPED.format(own=own, nearest=nearest, random=order, which=which)
+    return panel(_POINTS, f"{own} left", verdict, f"{sentence} {_FLIPPED_ADVICE[verdict]}", bars)
+
+
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """Areas (n,) under the flipping curves of an explanation, of the nearest neighbour and a random order."""
+
+    own: Floats
+    nearest: Floats
+    random: Floats
+
+    @classmethod
+    def of(cls, e: Explanation, random_state: int) -> Areas:
+        """Flip the variables of an explanation's rows."""
+        others = {"nearest": again(e, "nearest"), "random": again(e, "random", random_state=random_state)}
+        n_variables = e.relevance.shape[1]
+        checkpoints = None if n_variables <= _CHECKPOINTS else _CHECKPOINTS
+        curves = flip_explanation(e, {"own": e, **others}, checkpoints=checkpoints)
+        return cls(**{name: area(curve) for name, curve in curves.items()})
+
+    @property
+    def by_name(self) -> dict[str, Floats]:
+        """The areas, by what a bar is called."""
+        return {"this explanation": self.own, "nearest neighbour": self.nearest, "random order": self.random}
+
+    @property
+    def verdict(self) -> str:
+        """Good if clearly below both others, fair if not clearly above the nearest neighbour."""
+        if len(self.own) < 2:
+            return "unknown"  # of one row no spread is known
+        low, high = _interval(self.own - self.random)
+        if high >= 0.0:  # not clearly better than a random order: or are there too few rows to tell?
+            return "poor" if low >= 0.0 or len(self.own) >= _ENOUGH_ROWS else "unknown"
+        low, high = _interval(self.own - self.nearest)
+        return "good" if high < 0.0 else "fair" if low <= 0.0 else "poor"
+
+
+def _interval(differences: Floats) -> tuple[float, float]:
+    """Where the mean of differences of rows lies, by its standard error."""
+    mean, n = float(differences.mean()), len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(n)
+    reach = error * float(stats.t.ppf(_CONFIDENCE, n - 1))
+    return mean - reach, mean + reach
+
+
+def _stability_panel(e: Explanation, random_state: int) -> dict[str, Any]:
+    if hindrance := _hindrance(e):
+        return _unknown(_STEADY, hindrance)
+    if e.method not in EXPLAINERS:
+        return _unknown(_STEADY, _FOREIGN.format(method=e.method))
+    return _measured(_STEADY, lambda: _moved(e, random_state))
+
+
+def _moved(e: Explanation, random_state: int) -> dict[str, Any]:
+    rates = moved_shares(e, random_state)
+    if not np.isfinite(rates).all() or not rates.any():
+        return _unknown(_STEADY, _NOTHING_MOVES)
+    share = float(np.median(rates))
+    verdict = "good" if share <= _UNSEEN else "fair" if share <= _REORDERED else "poor"
+    sentence = _MOVED.format(share=percent(share))
+    return panel(_STEADY, percent(1.0 - share), verdict, f"{sentence} {_MOVED_ADVICE[verdict]}")
+
+
+def moved_shares(e: Explanation, random_state: int) -> Floats:
+    """Share of each row's relevance that is with other variables after the row has been moved a little."""
+    is_quick = e.method in _QUICK
+    some, moves = (e, _MOVES) if is_quick else (e.top(_FEW_ROWS), _FEW_MOVES)
+    return _MOVE * stability_of(some, scale=_MOVE, n=moves, random_state=random_state).mean
+
+
+def _hindrance(e: Explanation) -> str | None:
+    """Why relevance cannot be put into an order, if it cannot."""
+    if len(e) == 0:
+        return "Nothing is odd: there is no outlierness to explain."
+    if e.relevance.shape[1] < 2:
+        return "There is one variable only: it is all of the reason."
+    if not np.isfinite(e.relevance).all():
+        return "Some relevance is not a number: variables cannot be put in order by it."
+    return None
+
+
+def _measured(title: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return measure()
+    except _KNOWN as error:
+        return _unknown(title, f"This could not be measured: {error}")
+
+
+def _unknown(title: str, sentence: str) -> dict[str, Any]:
+    return panel(title, "not measured", "unknown", sentence)
+
+
+_LINEAR = (
+    "This linear model measures no distances to normal rows, and its relevance is relative to 0: that the "
+    "parts add up is all that can be checked."
+)
+_FOREIGN = "Other rows cannot be explained by {method}, which is no method of whyodd: nothing can be moved."
+_NOTHING_MOVES = "No variable varies among the normal rows: there is no scale to move a row by a little."
+_FLIPPED = (
+    "Differences from normal rows were taken out of each row, the most relevant variable first. On the way "
+    "{own} of the outlierness was left on average; {nearest} if the nearest normal row says what goes first, "
+    "{random} in random order. Less is better; measured on {which}."
+)
+_FLIPPED_ADVICE = {
+    "good": "The variables named first are those that matter to the model.",
+    "fair": "The variables named first matter to the model, about as those of the nearest normal row do.",
+    "poor": (
+        "The order of the reasons tells little about the model: compare values with the expected ones "
+        "instead, or explain with 'dtd'."
+    ),
+    "unknown": "These are too few rows to tell the difference from chance.",
+}
+_MOVED = (
+    "If all values of a typical row change by a hundredth of their standard deviation, {share} of the "
+    "relevance moves to other variables."
+)
+_MOVED_ADVICE = {
+    "good": "Rows that hardly differ have the same reasons.",
+    "fair": "The main reasons stay; do not read much into small differences between shares.",
+    "poor": (
+        "Rows that hardly differ have different reasons: do not rely on their order, or explain with 'dtd'. "
+        "If the model has a bandwidth, a larger one makes reasons steadier."
+    ),
+}

@@ -1,1 +1,0 @@
-"""From the plain dict of a report to its page."""
