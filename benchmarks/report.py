@@ -23,7 +23,7 @@ TURNS = 2
 ALONE = """
 import sys, time
 import numpy, polars, sklearn, whyodd
-from whyodd.explainers.survey import Survey
+from whyodd.findings.scoring import ScoredRows
 from whyodd.io.tables import read_table
 whyodd.explain(whyodd.KernelDensity().fit([[0.0], [1.0]]), [[2.0]])  # loads compiled code
 start = time.perf_counter()
@@ -31,7 +31,7 @@ frame = read_table(sys.argv[1])
 read = time.perf_counter()
 pipeline = whyodd.auto(frame)
 fitted = time.perf_counter()
-Survey.of(pipeline, frame)
+ScoredRows.of(pipeline, frame)
 print(read - start, fitted - read, time.perf_counter() - fitted)
 """
 PEAK = """

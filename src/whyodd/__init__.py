@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from whyodd.evaluation.axioms import check_outlierness
     from whyodd.explainers.explaining import explain
     from whyodd.explanations.table import Explanation
+    from whyodd.findings.find import find
+    from whyodd.findings.findings import Findings
     from whyodd.findings.write import write_report
     from whyodd.io.saving import load, save
     from whyodd.models.registry import (
@@ -46,6 +48,7 @@ __all__ = [
     "DistanceNetwork",
     "ExemplarMixture",
     "Explanation",
+    "Findings",
     "Gaussian",
     "GaussianMixture",
     "KNearestNeighbors",
@@ -61,6 +64,7 @@ __all__ = [
     "evaluation",
     "explain",
     "explainers",
+    "find",
     "kernels",
     "load",
     "neuralize",
@@ -74,6 +78,7 @@ _HOME = {
     "DistanceNetwork": "whyodd.network",
     "ExemplarMixture": "whyodd.models.registry",
     "Explanation": "whyodd.explanations.table",
+    "Findings": "whyodd.findings.findings",
     "Gaussian": "whyodd.models.registry",
     "GaussianMixture": "whyodd.models.registry",
     "KNearestNeighbors": "whyodd.models.registry",
@@ -90,6 +95,7 @@ _HOME = {
     "evaluation": "whyodd",
     "explain": "whyodd.explainers.explaining",
     "explainers": "whyodd",
+    "find": "whyodd.findings.find",
     "kernels": "whyodd",
     "load": "whyodd.io.saving",
     "neuralize": "whyodd.adapters.neuralize",

@@ -6,7 +6,7 @@ import signal
 import sys
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["polars", "skops.io", "whyodd.cli.table_model", "whyodd.cli.app"])
+_CONTEXT.set_forkserver_preload(["polars", "skops.io", "whyodd.cli.tables", "whyodd.cli.app"])
 
 
 def start(arguments, output, errors):

@@ -15,10 +15,10 @@ from whyodd.cli.explain import explain
 from whyodd.cli.fit import fit
 from whyodd.cli.image import image
 from whyodd.cli.paper import paper
-from whyodd.cli.picture_names import printable
 from whyodd.cli.score import score
 from whyodd.cli.series import series
 from whyodd.cli.text import text
+from whyodd.io.terminal import printable
 from whyodd.version import __version__
 
 

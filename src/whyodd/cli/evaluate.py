@@ -33,7 +33,8 @@ from whyodd.explanations.sentences import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.cli.table_model import Choice, Judgement, Learned, Table
+    from whyodd.cli.tables import ChosenColumns
+    from whyodd.findings.findings import Findings
 
 _METHODS = ("dtd", "sensitivity", "nearest", "mean", "random")
 # Odd rows that methods are compared on: some explain a row hundreds of times.
@@ -71,7 +72,7 @@ class Evaluation:
 
     Attributes
     ----------
-    table, learned, judgement
+    found : Findings
         All rows, the model, and their outlierness.
     lines : list of dict
         For each method its name and the mean of each metric.
@@ -81,9 +82,7 @@ class Evaluation:
     notes : tuple of str
     """
 
-    table: Table
-    learned: Learned
-    judgement: Judgement
+    found: Findings
     lines: list[dict[str, Any]]
     n_compared: int
     detection: Detection | None
@@ -131,24 +130,24 @@ def evaluate(
     if normal is not None and label is None:
         raise typer.BadParameter("--normal is a value of the column that --label names: add it.")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.table_model import Choice
+    from whyodd.cli.tables import ChosenColumns
 
-    found = evaluate_table(
+    told = evaluate_table(
         data,
         train=train,
         model=model,
-        choice=Choice(names_of(columns), names_of(drop), id_column, label),
+        chosen=ChosenColumns(names_of(columns), names_of(drop), id_column, label),
         normal=normal,
         methods=compared,
         share=share,
         seed=seed,
         progress=not quiet,
     )
-    tell(found.notes)
+    tell(told.notes)
     if as_json:
-        typer.echo(json.dumps(summary(found), allow_nan=False))
+        typer.echo(json.dumps(summary(told), allow_nan=False))
         return
-    show(found, Console())
+    show(told, Console())
 
 
 def evaluate_table(
@@ -156,7 +155,7 @@ def evaluate_table(
     *,
     train: Path | None = None,
     model: Path | None = None,
-    choice: Choice | None = None,
+    chosen: ChosenColumns | None = None,
     normal: str | None = None,
     methods: Sequence[str] = _METHODS,
     share: float | None = None,
@@ -167,8 +166,8 @@ def evaluate_table(
 
     Parameters
     ----------
-    data, train, model, choice, share, seed, progress
-        As for :func:`whyodd.cli.explain.find_odd_rows`; ``choice.label`` names the column of labels.
+    data, train, model, chosen, share, seed, progress
+        As for :func:`whyodd.cli.tables.find_in_file`; ``chosen.label`` names the column of labels.
     normal : str, optional
         The label of normal rows; by default labels are 0 and 1, or true and false.
     methods : sequence of str
@@ -176,33 +175,31 @@ def evaluate_table(
     """
     from whyodd.adapters.errors import UnsupportedModelError
     from whyodd.cli.table_labels import is_anomaly
-    from whyodd.cli.table_model import Choice, judge, learned_from, read_tables
+    from whyodd.cli.tables import ChosenColumns, find_in_tables, read_tables
 
-    notes: list[str] = []
-    table, known = read_tables(data, train, choice or Choice())
+    table, known = read_tables(data, train, chosen or ChosenColumns())
     truth = None if table.labels is None else is_anomaly(table.labels, table.name, normal)
-    learned = learned_from(table, known, model, notes, seed=seed, progress=progress)
-    judgement = judge(table, learned, notes, share=share, progress=progress)
-    rows = _rows_to_compare(judgement)
+    found = find_in_tables(table, known, model, share=share, random_state=seed, progress=progress)
+    rows = _rows_to_compare(found)
     try:
-        lines = compare_methods(judgement, learned, rows, methods, seed=seed, progress=progress)
+        lines = compare_methods(found, rows, methods, seed=seed, progress=progress)
     except UnsupportedModelError as error:
         raise ValueError(str(error)) from None
-    detection = None if truth is None else detect(judgement, truth, notes)
-    return Evaluation(table, learned, judgement, lines, len(rows), detection, tuple(notes))
+    notes = list(found.notes)
+    detection = None if truth is None else detect(found, truth, notes)
+    return Evaluation(found, lines, len(rows), detection, tuple(notes))
 
 
-def _rows_to_compare(judgement: Judgement) -> Any:
+def _rows_to_compare(found: Findings) -> Any:
     """Odd rows, evenly spread from the oddest to the least odd if they are many."""
     import numpy as np
 
-    odd = judgement.order[: max(judgement.n_odd, _FEWEST_ROWS)]
+    odd = found.order[: max(found.n_odd, _FEWEST_ROWS)]
     return odd[np.unique(np.linspace(0, len(odd) - 1, min(len(odd), _MOST_ROWS)).astype(np.intp))]
 
 
 def compare_methods(
-    judgement: Judgement,
-    learned: Learned,
+    found: Findings,
     rows: Any,
     methods: Sequence[str],
     *,
@@ -212,20 +209,21 @@ def compare_methods(
     """The lines of ``whyodd.evaluation.compare`` for some rows, each explained without its own center."""
     from contextlib import nullcontext
 
+    from whyodd.cli.table_words import table_of
     from whyodd.evaluation import METRICS, Judged
     from whyodd.evaluation.causes import mean_and_error
-    from whyodd.explainers.survey import take_rows
+    from whyodd.inputs.frames import take_rows
     from whyodd.progress import progress_bar
 
-    X = take_rows(judgement.survey.X, rows)
-    reference = judgement.explain_rows(rows, random_state=seed)
+    reference = found.explain(rows)
+    X = take_rows(table_of(found).frame, rows)
     lines = []
     with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
         for name in methods:
             e = reference
             if name != "dtd":
-                e = judgement.explain_rows(rows, method=name, random_state=seed)
-            judged = Judged(learned.model, X, e, reference, random_state=seed)
+                e = found.explain(rows, method=name)
+            judged = Judged(found.model, X, e, reference, random_state=seed)
             means = {key: mean_and_error(METRICS[key].judge(judged))[0] for key in _HEADINGS}
             lines.append({"method": name, **{key: _plain(mean) for key, mean in means.items()}})
             if told is not None:
@@ -238,14 +236,14 @@ def _plain(value: float) -> float | None:
     return float(value) if value == value else None
 
 
-def detect(judgement: Judgement, truth: Any, notes: list[str]) -> Detection:
+def detect(found: Findings, truth: Any, notes: list[str]) -> Detection:
     """Compare the scores with what rows are; rows without a label are left out."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     known = truth.is_not_null().to_numpy()
     if not known.all():
         notes.append(f"{(~known).sum():,} rows without a label are left out of ROC AUC and precision.")
-    labels, scores = truth.drop_nulls().to_numpy(), judgement.scores[known]
+    labels, scores = truth.drop_nulls().to_numpy(), found.outlierness[known]
     return Detection(
         rows=int(labels.size),
         anomalies=int(labels.sum()),
@@ -254,37 +252,37 @@ def detect(judgement: Judgement, truth: Any, notes: list[str]) -> Detection:
     )
 
 
-def summary(found: Evaluation) -> dict[str, Any]:
+def summary(told: Evaluation) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
     from dataclasses import asdict
 
     return {
-        "rows": int(found.judgement.scores.size),
-        "odd": found.judgement.n_odd,
-        "threshold": found.judgement.threshold,
-        "compared_rows": found.n_compared,
-        "methods": found.lines,
-        "detection": None if found.detection is None else asdict(found.detection),
-        "notes": list(found.notes),
+        "rows": len(told.found),
+        "odd": told.found.n_odd,
+        "threshold": told.found.threshold,
+        "compared_rows": told.n_compared,
+        "methods": told.lines,
+        "detection": None if told.detection is None else asdict(told.detection),
+        "notes": list(told.notes),
     }
 
 
-def show(found: Evaluation, console: Console) -> None:
+def show(told: Evaluation, console: Console) -> None:
     """Print how well scores match labels, and the methods side by side."""
-    from whyodd.cli.table_words import model_words, read_words, say, threshold_words
+    from whyodd.cli.table_words import model_words, read_words, say
 
-    say(console, f"{read_words(found.table)}\n{model_words(found.learned, found.table)}")
-    say(console, threshold_words(found.judgement))
-    if found.detection is not None:
-        say(console, detection_words(found.detection))
-    n = found.n_compared
-    which = "the odd rows" if n == found.judgement.n_odd else f"{n} of the oddest rows"
+    say(console, f"{read_words(told.found)}\n{model_words(told.found)}")
+    say(console, told.found.headline)
+    if told.detection is not None:
+        say(console, detection_words(told.detection))
+    n = told.n_compared
+    which = "the odd rows" if n == told.found.n_odd else f"{n} of the oddest rows"
     say(console, f"\nWays to explain {which} (↓ less is better):\n")
     view = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     view.add_column("method", no_wrap=True)
     for heading in _HEADINGS.values():
         view.add_column(heading, justify="right")
-    for line in found.lines:
+    for line in told.lines:
         cells = ["-" if line[key] is None else number(line[key]) for key in _HEADINGS]
         view.add_row(Text(line["method"]), *cells)
     console.print(view)

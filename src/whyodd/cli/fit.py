@@ -11,7 +11,6 @@ from rich.console import Console
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import check_outputs
-from whyodd.cli.picture_names import printable
 from whyodd.cli.table_options import (
     AsJson,
     Columns,
@@ -24,9 +23,10 @@ from whyodd.cli.table_options import (
     check_inputs,
     names_of,
 )
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
-    from whyodd.cli.table_model import Choice, Learned
+    from whyodd.cli.tables import ChosenColumns
 
 _MODEL = Path("model.whyodd")
 
@@ -50,35 +50,35 @@ def fit(
     check_outputs(("--out", out, ()), sources=(data,))
     check_installed("skops")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.table_model import Choice
+    from whyodd.cli.tables import ChosenColumns
     from whyodd.io.saving import save
 
-    choice = Choice(names_of(columns), names_of(drop), id_column)
-    learned = fit_table(data, choice=choice, share=share, seed=seed, progress=not quiet)
+    chosen = ChosenColumns(names_of(columns), names_of(drop), id_column)
+    model = fit_table(data, chosen=chosen, share=share, seed=seed, progress=not quiet)
     was_there = out.exists()
-    save(learned.model, out)
+    save(model, out)
     if as_json:
-        typer.echo(json.dumps(summary(learned, out), allow_nan=False))
+        typer.echo(json.dumps(summary(model, out), allow_nan=False))
         return
-    show(learned, Console())
+    show(model, Console())
     typer.echo(f"\n{'Replaced' if was_there else 'Written'}: {printable(str(out))}")
 
 
 def fit_table(
     data: Path,
     *,
-    choice: Choice | None = None,
+    chosen: ChosenColumns | None = None,
     share: float | None = None,
     seed: int = 0,
     progress: bool = False,
-) -> Learned:
+) -> Any:
     """Fit ``whyodd.auto`` to the table of a file.
 
     Parameters
     ----------
     data : path
         Table, see :func:`whyodd.io.tables.read_table`.
-    choice : Choice, optional
+    chosen : ChosenColumns, optional
         Which columns are used.
     share : float, optional
         Put the threshold where this share of the rows exceeds it; by default where the model has it.
@@ -87,19 +87,20 @@ def fit_table(
     progress : bool, default False
         Show progress on standard error.
     """
-    from whyodd.cli.table_model import Choice, judge, learn, read_tables
+    from whyodd.cli.tables import ChosenColumns, read_tables
+    from whyodd.findings.find import find_in, learn
 
-    table, _ = read_tables(data, None, choice or Choice())
-    learned = learn(table, seed=seed, progress=progress)
-    if share is not None:
-        judgement = judge(table, learned, [], share=share, progress=progress)
-        learned.model[-1].threshold_ = judgement.threshold
-    return learned
+    table, _ = read_tables(data, None, chosen or ChosenColumns())
+    if share is None:
+        return learn(table, random_state=seed, progress=progress)
+    found = find_in(table, share=share, random_state=seed, progress=progress)
+    found.model[-1].threshold_ = found.threshold
+    return found.model
 
 
-def summary(learned: Learned, out: Path) -> dict[str, Any]:
+def summary(model: Any, out: Path) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
-    report = learned.model.auto_report_
+    report = model.auto_report_
     return {
         "rows": report.n_rows,
         "fitted_rows": report.n_fitted,
@@ -109,15 +110,15 @@ def summary(learned: Learned, out: Path) -> dict[str, Any]:
         "candidates": {candidate.name: candidate.mean for candidate in report.choice.candidates},
         "model": report.choice.chosen.name,
         "reason": report.choice.reason,
-        "threshold": float(learned.model[-1].threshold_),
+        "threshold": float(model[-1].threshold_),
         "file": str(out),
     }
 
 
-def show(learned: Learned, console: Console) -> None:
+def show(model: Any, console: Console) -> None:
     """Print what was made of the table, and where the threshold is."""
     from whyodd.cli.table_words import say
     from whyodd.explanations.sentences import number
 
-    say(console, str(learned.model.auto_report_))
-    say(console, f"threshold: outlierness {number(float(learned.model[-1].threshold_))}")
+    say(console, str(model.auto_report_))
+    say(console, f"threshold: outlierness {number(float(model[-1].threshold_))}")

@@ -15,12 +15,10 @@ from rich.text import Text
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.cli.picture_files import prepare_folder, table_lines, write_results
-from whyodd.cli.picture_model import Settings, explain_pictures
-from whyodd.cli.picture_names import count
 from whyodd.explanations.sentences import number, percent
 
 if TYPE_CHECKING:
-    from whyodd.cli.picture_model import ImageResult
+    from whyodd.findings.pictures import OddPictures
 
 _SHOWN = 10  # rows of the table
 
@@ -80,6 +78,9 @@ def image(
 
     Example: whyodd image picture.png --width 256
     """
+    # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
+    from whyodd.findings.pictures import Settings, explain_pictures
+
     settings = Settings(
         patch=patch,
         stride=stride,
@@ -98,9 +99,7 @@ def image(
     result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
     written = write_results(result, out, top=top, progress=not quiet)
     if report is not None:
-        from whyodd.findings.write import write_report
-
-        write_report(result.explanation, report, title=(normal if test is None else test).name)
+        result.found.report(report)
     if as_json:
         typer.echo(json.dumps(list(table_lines(result, written)), indent=2))
         return
@@ -117,8 +116,10 @@ def _hush(text: str) -> None:
     """Not said, since nobody wants to hear it."""
 
 
-def show(result: ImageResult, console: Console, width: int | None = None) -> None:
+def show(result: OddPictures, console: Console, width: int | None = None) -> None:
     """Print the oddest pictures, and where they are odd; ``width`` they were brought to."""
+    from whyodd.findings.pictures import count
+
     e, shown = result.explanation, result.explanation[:_SHOWN]
     trained = f"A one-class SVM learned the patches of {count(result.n_trained)}."
     console.print(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from whyodd.cli.picture_names import printable
 from whyodd.io.results import check_output
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from whyodd.cli.picture_model import ImageResult
+    from whyodd.findings.pictures import OddPictures
 
 _STRANGEST = 3  # pictures whose strangest window is drawn
 _DOTS_PER_INCH = (120, 400)  # least and most
@@ -35,7 +35,7 @@ def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
 
 
 def write_results(
-    result: ImageResult, out: Path, *, top: int | None = None, progress: bool = False
+    result: OddPictures, out: Path, *, top: int | None = None, progress: bool = False
 ) -> dict[Path, Path]:
     """Write scores.csv, heatmaps of the ``top`` oddest pictures (all by default), and strangest windows.
 
@@ -59,7 +59,7 @@ def write_results(
     return written
 
 
-def _draw_heatmap(result: ImageResult, i: int, path: Path) -> None:
+def _draw_heatmap(result: OddPictures, i: int, path: Path) -> None:
     from whyodd.plots.figures import blank_figure
     from whyodd.plots.heatmap import PANEL, figure_size, heatmaps
 
@@ -70,14 +70,14 @@ def _draw_heatmap(result: ImageResult, i: int, path: Path) -> None:
     save_figure(figure, path, min(max(round(one.data[0].shape[1] / PANEL), least), most))
 
 
-def _draw_strangest(result: ImageResult, i: int, path: Path) -> None:
+def _draw_strangest(result: OddPictures, i: int, path: Path) -> None:
     from whyodd.plots.figures import blank_figure
     from whyodd.plots.strangest import SIZE, strangest
 
     save_figure(strangest(result.explanation, i, figure=blank_figure(SIZE)), path, _DOTS_PER_INCH[0])
 
 
-def table_lines(result: ImageResult, written: dict[Path, Path]) -> Iterator[dict[str, Any]]:
+def table_lines(result: OddPictures, written: dict[Path, Path]) -> Iterator[dict[str, Any]]:
     """The table by row: the columns of ``explanation.table()``, the file, and its heatmap."""
     table = result.explanation.table()
     for file, *cells in zip(result.files, *table.values(), strict=True):
@@ -89,7 +89,7 @@ def table_lines(result: ImageResult, written: dict[Path, Path]) -> Iterator[dict
         }
 
 
-def write_csv(result: ImageResult, written: dict[Path, Path], path: Path) -> None:
+def write_csv(result: OddPictures, written: dict[Path, Path], path: Path) -> None:
     """Write a line for each picture, the oddest first."""
     lines = list(table_lines(result, written))
     with (

@@ -1,4 +1,4 @@
-"""Names of picture files, safe to print and to derive other names from."""
+"""Names of files, derived from those of pictures."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ if TYPE_CHECKING:
 
 # File systems allow 255 bytes; drafts and endings need some.
 _MOST_BYTES = 160
-
-
-def printable(text: str) -> str:
-    r"""Text without line breaks, colour codes and other letters that a terminal would obey.
-
-    Examples
-    --------
-    >>> from whyodd.cli.picture_names import printable
-    >>> printable("a\nb.png")
-    'a?b.png'
-    """
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def unique_stems(files: Sequence[Path]) -> list[str]:
@@ -60,8 +48,3 @@ def _harmless(stem: str) -> str:
     letters = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in stem)
     short = letters.encode("utf-8")[:_MOST_BYTES].decode("utf-8", errors="ignore")
     return short.lstrip(".") or "picture"  # a leading dot would hide it
-
-
-def count(pictures: int) -> str:
-    """So many pictures, in words."""
-    return "1 picture" if pictures == 1 else f"{pictures:,} pictures"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from whyodd.cli.outputs import check_outputs, say_written
-from whyodd.cli.picture_names import printable
 from whyodd.cli.table_options import (
     AsJson,
     Columns,
@@ -31,21 +29,12 @@ from whyodd.cli.table_options import (
 )
 from whyodd.explanations.sentences import number
 from whyodd.io.results import TABLE_ENDINGS, write_table
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
-    from whyodd.cli.table_model import Choice, Judgement, Learned, Table
+    from whyodd.findings.findings import Findings
 
 _STANDARD_OUTPUT = Path("-")
-
-
-@dataclass(frozen=True)
-class Scores:
-    """All rows of a table, the model, and how odd each row is."""
-
-    table: Table
-    learned: Learned
-    judgement: Judgement
-    notes: tuple[str, ...]
 
 
 def score(
@@ -75,100 +64,77 @@ def score(
         raise typer.BadParameter("--json and --out - would both be printed. Choose one.")
     check_outputs(("--out", None if prints_scores else out, TABLE_ENDINGS), sources=(data, train, model))
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.table_model import Choice, score_frame
+    from whyodd.cli.tables import ChosenColumns, find_in_file
 
-    found = score_table(
+    found = find_in_file(
         data,
         train=train,
         model=model,
-        choice=Choice(names_of(columns), names_of(drop), id_column),
+        chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
         share=share,
-        seed=seed,
+        random_state=seed,
         progress=not quiet,
     )
     tell(found.notes)
     if prints_scores:
         # Bytes: what other programs read is UTF-8, whatever letters this terminal has.
-        typer.echo(score_frame(found.table, found.judgement).write_csv().encode(), nl=False)
+        typer.echo(found.to_frame().write_csv().encode(), nl=False)
         return
     if out is not None:
-        write_table(score_frame(found.table, found.judgement), out)
+        write_table(found.to_frame(), out)
     if as_json:
         typer.echo(json.dumps(summary(found, top), allow_nan=False))
         return
-    show(found, top, Console())
+    show(found, data, top, Console())
     say_written(out)
 
 
-def score_table(
-    data: Path,
-    *,
-    train: Path | None = None,
-    model: Path | None = None,
-    choice: Choice | None = None,
-    share: float | None = None,
-    seed: int = 0,
-    progress: bool = False,
-) -> Scores:
-    """Score all rows of a file; parameters as of :func:`whyodd.cli.explain.find_odd_rows`."""
-    from whyodd.cli.table_model import Choice, judge, learned_from, read_tables
-    from whyodd.cli.table_notes import notes_on_rows
-
-    notes: list[str] = []
-    table, known = read_tables(data, train, choice or Choice())
-    learned = learned_from(table, known, model, notes, seed=seed, progress=progress)
-    judgement = judge(table, learned, notes, share=share, progress=progress)
-    notes += notes_on_rows(table, learned, judgement.survey)
-    return Scores(table, learned, judgement, tuple(notes))
-
-
-def summary(found: Scores, top: int) -> dict[str, Any]:
+def summary(found: Findings, top: int) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
-    judgement, scores = found.judgement, found.judgement.scores
-    rows = judgement.order[:top].tolist()
+    scores = found.outlierness
     return {
-        "rows": int(scores.size),
-        "odd": judgement.n_odd,
-        "threshold": judgement.threshold,
+        "rows": len(found),
+        "odd": found.n_odd,
+        "threshold": found.threshold,
         "lowest": float(scores.min()),
-        "median": float(_median(found)),
+        "median": _median(found),
         "highest": float(scores.max()),
         "top": [
             {
                 "row": row,
-                "id": None if found.table.ids is None else found.table.row_name(row),
+                "id": None if found.table is None else found.table.called(row),
                 "outlierness": float(scores[row]),
-                "is_odd": bool(scores[row] > judgement.threshold),
+                "is_odd": bool(found.is_odd[row]),
             }
-            for row in rows
+            for row in found.order[:top].tolist()
         ],
         "notes": list(found.notes),
     }
 
 
-def _median(found: Scores) -> float:
+def _median(found: Findings) -> float:
     import numpy as np
 
-    return float(np.median(found.judgement.scores))
+    return float(np.median(found.outlierness))
 
 
-def show(found: Scores, top: int, console: Console) -> None:
+def show(found: Findings, data: Path, top: int, console: Console) -> None:
     """Print what was read and learned, how scores are spread, and the oddest rows."""
-    from whyodd.cli.table_words import model_words, oddest_words, read_words, say, threshold_words, times_text
+    from whyodd.cli.explain import id_title
+    from whyodd.cli.table_words import model_words, oddest_words, read_words, row_name, say
+    from whyodd.findings.summary.rows.cards import times_text
 
-    table, judgement = found.table, found.judgement
-    rows = judgement.order[:top].tolist()
-    spread = (float(judgement.scores.min()), _median(found), float(judgement.scores.max()))
+    rows = found.order[:top].tolist()
+    spread = (float(found.outlierness.min()), _median(found), float(found.outlierness.max()))
     low, middle, high = map(number, spread)
-    say(console, f"{read_words(table)}\n{model_words(found.learned, table)}")
-    say(console, f"{threshold_words(judgement)} Outlierness {low} to {high}, median {middle}.")
-    say(console, f"\n{oddest_words(table, len(rows))}\n")
+    say(console, f"{read_words(found)}\n{model_words(found)}")
+    say(console, f"{found.headline} Outlierness {low} to {high}, median {middle}.")
+    say(console, f"\n{oddest_words(found, data, len(rows))}\n")
     view = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    title = "row" if table.ids is None else table.ids.name
-    for heading in ("#", Text(printable(title)), "outlierness", "× threshold"):
+    for heading in ("#", Text(printable(id_title(found))), "outlierness", "× threshold"):
         view.add_column(heading, justify="right", overflow="fold")
     for rank, row in enumerate(rows, start=1):
-        o = float(judgement.scores[row])
-        cells = (str(rank), table.row_name(row), number(o), times_text(o, judgement.threshold))
+        o = float(found.outlierness[row])
+        cells = (str(rank), row_name(found, row), number(o), times_text(o, found.threshold or 0.0))
         view.add_row(*(Text(printable(cell)) for cell in cells))
     console.print(view)

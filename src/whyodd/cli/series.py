@@ -22,7 +22,7 @@ from whyodd.io.tables import check_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.cli.series_model import OddSpan
+    from whyodd.findings.series import OddSpan
     from whyodd.patches import PatchExplanation
 
 _CHANNELS = 3  # of each window that are told
@@ -80,7 +80,7 @@ def series(
     check_installed("polars", "matplotlib", "PIL", *(("jinja2",) if report is not None else ()))
     check_folder(out)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.series_model import Settings, explain_series, odd_spans
+    from whyodd.findings.series import Settings, explain_series, odd_spans
 
     settings = Settings(
         window=window,
@@ -92,17 +92,15 @@ def series(
         nu=nu,
         seed=seed,
     )
-    result = explain_series(train, test, settings, progress=not quiet)
-    for note in () if as_json else result.notes:  # among the results then
+    found = explain_series(train, test, settings, progress=not quiet)
+    for note in () if as_json else found.notes:  # among the results then
         typer.echo(f"Note: {note}", err=True)
-    e, spans = result.explanation, odd_spans(result.explanation, 0, top)
+    e, spans = found.explanation, odd_spans(found.explanation, 0, top)
     files = write_results(e, spans, out)
     if report is not None:
-        from whyodd.findings.write import write_report
-
-        write_report(e, report, title=(train if test is None else test).name, notes=result.notes)
+        found.report(report)
     if as_json:
-        typer.echo(json.dumps(summary(e, spans, result.notes, files), indent=2))
+        typer.echo(json.dumps(summary(e, spans, found.notes, files), indent=2))
         return
     show(e, spans, Console())
     typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
@@ -135,7 +133,7 @@ def write_relevance(e: PatchExplanation, path: Path) -> None:
 
     Blank where no window without a gap looks at the step.
     """
-    from whyodd.cli.series_model import is_seen, step_text
+    from whyodd.findings.series import is_seen, step_text
 
     item, heat = e.items[0], e.heatmap(0).reshape(len(e.data[0]), -1)
     seen = is_seen(e, 0)

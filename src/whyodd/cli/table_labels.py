@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whyodd.cli.table_model import listed
+from whyodd.findings.table import listed
 
 _ANOMALY = {"0": False, "1": True, "false": False, "true": True}
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyodd.cli.extras import check_installed
-from whyodd.cli.picture_names import printable
 from whyodd.io.tables import check_table
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -117,9 +117,9 @@ def write_results(
 ) -> None:
     """Write the page on all messages and the JSON lines of the oddest, as far as they were asked for."""
     if report is not None:
-        from whyodd.findings.write import write_report
+        from whyodd.findings.findings import Findings
 
-        write_report(e, report, title=title, top=len(oddest))
+        Findings.of(e, title=title).report(report, top=len(oddest))
     if out is not None:
         with replacing(out) as draft:
             draft.write_text("".join(f"{line}\n" for line in json_lines(oddest)), encoding="utf-8")

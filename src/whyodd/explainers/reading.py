@@ -109,12 +109,14 @@ class Reader:
         """Outlierness above which the model calls a row an outlier, if it does."""
         return threshold_of(self.model, self.network)
 
-    def read(self, X: Any) -> Reading:
-        """Read rows."""
+    def read(self, X: Any, inputs: Points | None = None) -> Reading:
+        """Read rows; ``inputs``: the same as they reach the network, if they are at hand."""
         frame = as_frame(X)
         kind = None if frame is None else frame.implementation
         if self.steps:
-            return replace(_read_pipeline(self.steps, self.network, X, kind), threshold=self.threshold)
+            return replace(
+                _read_pipeline(self.steps, self.network, X, kind, inputs), threshold=self.threshold
+            )
         given, names = read_columns(X, self.network.n_features, _fitted_names(self.model))
         # A network of people's own knows points, but nothing of training.
         knows_training = isinstance(self.network, DistanceNetwork) and self.network is not self.model
@@ -171,12 +173,14 @@ class _Transformed(NamedTuple):
     inputs: Points
 
 
-def _transformed(steps: Steps, X: Any) -> _Transformed:
+def _transformed(steps: Steps, X: Any, inputs: Points | None = None) -> _Transformed:
     fitted = _fitted_names(first_step(steps))
     found = trace(steps, raw_names(X) if fitted is None else fitted)
     given = match_columns(X, fitted, unread=found.unread)
     if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
         raise ValueError("X must have at least one row, but has none.")
+    if inputs is not None:
+        return _Transformed(found, given, inputs)
     owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
     Z = transform(steps, given, found)
     inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
@@ -184,9 +188,13 @@ def _transformed(steps: Steps, X: Any) -> _Transformed:
 
 
 def _read_pipeline(
-    steps: Steps, network: DistanceNetwork | LinearScore, X: Any, kind: nw.Implementation | None
+    steps: Steps,
+    network: DistanceNetwork | LinearScore,
+    X: Any,
+    kind: nw.Implementation | None,
+    inputs: Points | None,
 ) -> Reading:
-    found, given, inputs = _transformed(steps, X)
+    found, given, inputs = _transformed(steps, X, inputs)
     variables = Variables(
         found.names,
         decode=found.decode,

@@ -14,7 +14,7 @@ UNEXPLAINED = "no single variable"
 _LONGEST = 80  # characters of a name or value that a sentence shows
 _MEMBERS = 3  # of a group that a sentence shows
 _ROUNDING = 1e-9  # of a sum of shares
-_VISIBLE = 0.005  # shares that do not round to 0 %
+VISIBLE = 0.005  # shares that do not round to 0 %
 _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
 
 
@@ -126,7 +126,7 @@ def sentence(odd: OddRow) -> str:
     if not odd.is_additive:
         return "; ".join(parts)
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
-    if against < -_VISIBLE:  # relevance is signed, and what is told is more than the whole
+    if against < -VISIBLE:  # relevance is signed, and what is told is more than the whole
         parts.append(f"the other variables speak against it ({percent(against)})")
     return "; ".join([*parts, _remainder(odd.unexplained_share / rest)])
 
@@ -266,9 +266,9 @@ def percent(share: float) -> str:
     >>> percent(0.414), percent(0.0), percent(0.001)
     ('41 %', '0 %', 'under 1 %')
     """
-    if 0 < share < _VISIBLE:
+    if 0 < share < VISIBLE:
         return "under 1 %"
-    if -_VISIBLE < share < 0:
+    if -VISIBLE < share < 0:
         return "0 %"
     return f"{100 * share:.0f} %"
 

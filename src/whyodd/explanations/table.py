@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -121,6 +121,10 @@ class Explanation:
     >>> e.why(1, k=1)
     'x1 is too high (4, expected about 0): 98 % of the outlierness; 0 % belongs to no single variable'
     """
+
+    noun: ClassVar[str] = "row"
+    nouns: ClassVar[str] = "rows"
+    has_columns: ClassVar[bool] = True
 
     relevance: Floats
     outlierness: Floats

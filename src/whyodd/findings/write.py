@@ -1,58 +1,28 @@
-"""The report: one page that shows what is odd, why, and how far to trust it."""
+"""One page of what was found."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyodd.explanations.table import Explanation
-from whyodd.findings.summary.items.summarize import summarize_items
-from whyodd.findings.summary.rows.summarize import summarize
-from whyodd.io.atomic import replacing
-from whyodd.patches.explanation import PatchExplanation
-from whyodd.report.render import render
-from whyodd.texts.explanation import TextExplanation
+from whyodd.findings.findings import Findings
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["write_report"]
 
-
-def write_report(
-    e: Explanation | PatchExplanation | TextExplanation, path: str | os.PathLike[str], **options: Any
-) -> None:
+def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **options: Any) -> None:
     """Write one self-contained HTML page: what is odd, why, and how far to trust it.
 
     Parameters
     ----------
-    e : Explanation, PatchExplanation or TextExplanation
+    e : explanation, or Findings
+        Of rows, images, series or messages.
     path : str or path
         The file, such as ``report.html``; what was there is replaced once the page is complete.
+    top : int, default 50
+        How many items are told in detail.
     **options
-        As of :func:`whyodd.findings.summary.rows.summarize.summarize`, or of
-        :func:`whyodd.findings.summary.items.summarize.summarize_items` for images, series and texts.
+        As of :meth:`whyodd.Findings.of`, for an explanation.
     """
-    check_installed()
-    page = render(_summary(e, options))
-    with replacing(Path(path)) as draft:
-        draft.write_text(page, encoding="utf-8", newline="\n")
-
-
-def check_installed() -> None:
-    """Say that the page needs jinja2 before the work, not after it."""
-    try:
-        import_module("jinja2")
-    except ImportError as error:
-        raise ModuleNotFoundError("A report needs jinja2. Run: pip install 'whyodd[report]'") from error
-
-
-def _summary(e: Explanation | PatchExplanation | TextExplanation, options: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(e, PatchExplanation | TextExplanation):
-        return summarize_items(e, **options)
-    if not isinstance(e, Explanation):
-        raise TypeError(
-            f"A report is of an explanation, but {type(e).__name__} came. Call whyodd.explain first."
-        )
-    return summarize(e, **options)
+    found = e if isinstance(e, Findings) else Findings.of(e, **options)
+    found.report(path, top)

@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
     FramePackage = Literal["pandas", "polars", "pyarrow"]
 
 _FRAME_PACKAGES: tuple[FramePackage, ...] = ("pandas", "polars", "pyarrow")
@@ -32,6 +34,20 @@ def as_frame(X: object, *, what: str = "X") -> nw.DataFrame[Any] | None:
         message = f"{what} is a lazy frame, expected one with data in it. Pass {what}.collect()."
         raise ValueError(message)  # noqa: TRY004 - it is of a kind that we take, but empty-handed
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def count_rows(X: Any) -> int:
+    """Number of rows of a table."""
+    frame = as_frame(X)
+    return int(np.shape(X)[0]) if frame is None else int(frame.shape[0])
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a table, as the same kind of table."""
+    frame = as_frame(X)
+    if frame is not None:
+        return frame[rows, :].to_native()
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
 
 
 def _check_unique(names: Iterable[object] | None, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,20 @@ class PatchExplanation:
     def is_additive(self) -> bool:
         """Whether relevance is in units of the outlierness: Σ R + unexplained = O."""
         return not bool(np.isnan(self.unexplained).any())
+
+    threshold: ClassVar[None] = None
+    network: ClassVar[Any] = None
+    has_columns: ClassVar[bool] = False
+
+    @property
+    def noun(self) -> str:
+        """What an item is."""
+        return "series" if self.is_series else "image"
+
+    @property
+    def nouns(self) -> str:
+        """What several are."""
+        return "series" if self.is_series else "images"
 
     @property
     def data(self) -> tuple[NDArray[Any], ...]:

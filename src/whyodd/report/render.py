@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any
 
 from whyodd.explanations.sentences import number, percent
@@ -32,13 +32,21 @@ _PLURALS = {"series": "series"}
 _IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 
+def check_installed() -> None:
+    """Say that the page needs jinja2 before the work, not after it."""
+    try:
+        import_module("jinja2")
+    except ImportError as error:
+        raise ModuleNotFoundError("A report needs jinja2. Run: pip install 'whyodd[report]'") from error
+
+
 def render(summary: Mapping[str, Any], *, limit: int = LIMIT) -> str:
     """HTML of the report.
 
     Parameters
     ----------
     summary : dict
-        What :func:`whyodd.findings.summary.rows.summarize.summarize` returns.
+        What :func:`whyodd.findings.summary.summarize.summarize` returns.
     limit : int
         Bytes of the page at most. If there is more to show the rows without a card of their own are left out
         first, then cards, the least odd ones first; the page says how many.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -80,6 +80,13 @@ class TextExplanation:
     threshold : float or None
         Outlierness above which the model calls a message an outlier.
     """
+
+    noun: ClassVar[str] = "message"
+    nouns: ClassVar[str] = "messages"
+    has_columns: ClassVar[bool] = False
+    method: ClassVar[str] = "dtd"
+    is_additive: ClassVar[bool] = True
+    network: ClassVar[Any] = None
 
     messages: tuple[str, ...]
     all_tokens: tuple[tuple[Token, ...], ...]

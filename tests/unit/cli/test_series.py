@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import whyodd
 from whyodd.cli.app import app
 from whyodd.cli.series import show, write_relevance, write_windows
-from whyodd.cli.series_model import Settings, explain_series, odd_spans
+from whyodd.findings.series import Settings, explain_series, odd_spans
 
 START = dt.datetime(2024, 3, 1)
 

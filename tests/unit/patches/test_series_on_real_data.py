@@ -21,7 +21,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import whyodd
-from whyodd.cli.series_model import odd_spans
+from whyodd.findings.series import odd_spans
 from whyodd.io.tables import read_table
 from whyodd.plots.series import series
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.sentences import percent
-from whyodd.findings.summary.rows.panels import is_additive
+from whyodd.findings.summary.panels import is_additive
 from whyodd.texts.explanation import TextExplanation
 
 if TYPE_CHECKING:

@@ -5,96 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from whyodd.explanations.sentences import number
-from whyodd.explanations.table import at_least_one
 from whyodd.findings.summary.items.messages import message_item, message_reasons, strongest
 from whyodd.findings.summary.items.pictures import image_item, image_reasons, room
 from whyodd.findings.summary.items.reasons import others, unexplained, whole
 from whyodd.findings.summary.items.series import series_item, series_reasons
-from whyodd.findings.summary.rows.histogram import histogram
-from whyodd.findings.summary.rows.panels import (
+from whyodd.findings.summary.panels import (
     conservation_panel,
-    is_additive,
-    method_of,
     unexplained_panel,
     words_of,
 )
 from whyodd.patches.colours import common_limit
 from whyodd.patches.words import place_text
 from whyodd.texts.explanation import TextExplanation
-from whyodd.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from whyodd.findings.findings import Findings
     from whyodd.patches.explanation import PatchExplanation
 
     Items = PatchExplanation | TextExplanation
 
 # Items that are listed without details.
 _LISTED = 500
-# What is shown if nothing is above the threshold.
-_OUTSIDE_CHOICE = 10
 
 
-def summarize_items(
-    e: Items,
-    *,
-    threshold: float | None = None,
-    title: str | None = None,
-    top: int = 50,
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Summary of which images, series or messages are odd and why, ready for JSON.
-
-    Parameters
-    ----------
-    e : PatchExplanation or TextExplanation
-    threshold : float, optional
-        Outlierness above which an item is odd; by default that of the explanation. Without any all items are
-        ranked, and none is called odd.
-    title : str, optional
-        What the items are called together.
-    top : int, default 50
-        How many items are told in detail.
-    notes : sequence of str
-        Further sentences.
-
-    Returns
-    -------
-    dict
-        Of numbers, texts, lists and dictionaries, without NaN; texts from the data are not escaped.
-    """
-    words = words_of(e)
-    if len(e) == 0:
-        raise ValueError(f"The explanation has no {words['nouns']}: there is nothing to report.")
-    cut = _threshold(e, threshold)
-    n_odd = 0 if cut["value"] is None else int(np.count_nonzero(e.outlierness > cut["value"]))
-    listed = e[np.argsort(-e.outlierness, kind="stable")[: _n_listed(len(e), n_odd, cut["value"])]]
-    shown = listed[: min(at_least_one(top, words["nouns"]), len(listed))]
+def summarize_items(found: Findings, top: int, checks: bool) -> dict[str, Any]:  # noqa: ARG001
+    """Cards of the oddest images, series or messages, and lines of the others."""
+    e, listed, threshold = found.explanation, found.odd, found.threshold
+    shown = listed[: min(top, len(listed))]
     rest = listed[len(shown) : len(shown) + _LISTED]
     kind = _Kind.of(e, shown)
     return {
-        "version": __version__,
         "kind": kind.name,
-        "title": title or f"{len(e):,} {words['noun' if len(e) == 1 else 'nouns']}",
-        "method": method_of(e),
-        "is_additive": is_additive(e),
-        "noun": words["noun"],
-        "counts": {"rows": len(e), "odd": n_odd, "explained": len(e), "shown": len(shown)},
-        "threshold": cut,
-        "scores": histogram(e.outlierness, cut["value"]),
         "usual_source": kind.usual_source,
         "groups": [],
-        "anomalies": [_anomaly(shown, i, cut["value"], kind) for i in range(len(shown))],
+        "anomalies": [_anomaly(shown, i, threshold, kind) for i in range(len(shown))],
         "rest": [_line(rest, i, len(shown) + i + 1, kind) for i in range(len(rest))],
         "n_unlisted": len(listed) - len(shown) - len(rest),
         "trust": {"panels": [conservation_panel(e), unexplained_panel(e)], "rows": len(e)},
-        "columns": None,
-        "notes": [*notes, *_notes(e)],
-        "made_by": None,
+        "notes": _notes(e),
     }
 
 
@@ -133,27 +84,6 @@ class _Kind:
         # Of all images, not only of those shown: calm ones look calm.
         limit, each = common_limit(e.relevance), room(len(shown))
         return cls("images", lambda e, i: image_item(e, i, limit, each), image_reasons, _place, usual)
-
-
-def _threshold(e: Items, given: float | None) -> dict[str, Any]:
-    """The one that was given, or that of the explanation if it has one."""
-    own = getattr(e, "threshold", None)
-    value = own if given is None else float(given)
-    if value is None:
-        source = (
-            f"The model has no threshold for {words_of(e)['nouns']}: they are ranked by their outlierness."
-        )
-        return {"value": None, "text": "none", "source": source}
-    if not np.isfinite(value):
-        raise ValueError(f"threshold={given!r}: expected a number, such as 1.5.")
-    source = (
-        "The threshold is the model's own." if given is None else "The threshold was chosen for this report."
-    )
-    return {"value": float(value), "text": number(float(value)), "source": source}
-
-
-def _n_listed(n: int, n_odd: int, threshold: float | None) -> int:
-    return n if threshold is None else n_odd or _OUTSIDE_CHOICE
 
 
 def _anomaly(e: Items, i: int, threshold: float | None, kind: _Kind) -> dict[str, Any]:

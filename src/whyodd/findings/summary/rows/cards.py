@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanations.sentences import is_number, judgement, number, percent, text, value_texts
+from whyodd.explanations.sentences import (
+    OTHERS,
+    UNEXPLAINED,
+    VISIBLE,
+    is_number,
+    judgement,
+    number,
+    observation,
+    percent,
+    text,
+    value_texts,
+)
 from whyodd.findings.summary.changes.smallest import Change, smallest_change
-from whyodd.findings.summary.rows.known_rows import called, outlierness_of_centers
+from whyodd.findings.summary.rows.known_rows import outlierness_of_centers
 from whyodd.findings.summary.rows.usual import scale
+from whyodd.findings.table import called
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +57,8 @@ class Cards:
         What the rows are compared with.
     ids : sequence, optional
         What rows are called.
+    with_changes : bool, default True
+        Whether to look for the smallest change that would make each row normal.
     """
 
     shown: Explanation
@@ -51,6 +66,7 @@ class Cards:
     usual: Usual
     known: KnownRows
     ids: Sequence[Any] | None
+    with_changes: bool = True
 
     def told(self, groups: Sequence[int]) -> list[dict[str, Any]]:
         """A card for each row, whose groups come in the same order."""
@@ -73,26 +89,27 @@ class Cards:
             "outlierness": o,
             "outlierness_text": number(o),
             "times": o / self.threshold if self.threshold > 0.0 else None,
+            "times_text": times_text(o, self.threshold),
         }
 
     def _card(self, i: int) -> dict[str, Any]:
         odd = self.shown.odd_row(i, _REASONS)
         change = self._changes[i]
-        is_change = isinstance(change, Change)
         return self._head(self.shown, i) | {
             "why": self.shown.why(i, _IN_A_SENTENCE),
             "reasons": [self._reason(reason, _shown_share(reason, odd)) for reason in odd.reasons],
             "others": self._others(odd),
             "unexplained": _part(odd.unexplained_share / _measured(odd)) if odd.is_additive else None,
             "neighbors": [self._neighbor(n, odd) for n in self._neighbors[i]],
-            "change": change.to_dict() if is_change else None,
-            "change_missing": None if is_change else change.reason,
+            "change": change.to_dict() if isinstance(change, Change) else None,
+            "change_missing": getattr(change, "reason", None),
             "item": None,
+            "brief": _brief(self.shown.odd_row(i, _IN_A_SENTENCE)),
         }
 
     @cached_property
     def _changes(self) -> list[Any]:
-        return smallest_change(self.shown, self.threshold)
+        return smallest_change(self.shown, self.threshold) if self.with_changes else [None] * len(self.shown)
 
     @cached_property
     def _neighbors(self) -> list[list[Neighbor]]:
@@ -175,6 +192,30 @@ def _measured(odd: OddRow) -> float:
 
 def _shown_share(reason: Reason, odd: OddRow) -> float | None:
     return None if reason.never_varied else reason.share / _measured(odd)
+
+
+def times_text(outlierness: float, threshold: float) -> str:
+    """How many times the threshold; nothing if that is no measure."""
+    ratio = outlierness / threshold if threshold > 0.0 else math.nan
+    return number(ratio, 2) if math.isfinite(ratio) else ""
+
+
+def _brief(odd: OddRow) -> list[dict[str, Any]]:
+    """The main reasons, then the rest, a line each; shares are those of the sentence."""
+    rest = max(odd.measured_share, 0.0)
+    # Of what never varied there is no scale to measure it by.
+    shares = [None if reason.never_varied else reason.share for reason in odd.reasons]
+    told = [_line(observation(reason), s, rest) for reason, s in zip(odd.reasons, shares, strict=True)]
+    unexplained = odd.unexplained_share if odd.is_additive else 0.0
+    told += [_line(OTHERS, odd.other_share, rest) | {"is_rest": True}]
+    told += [_line(UNEXPLAINED, unexplained, rest) | {"is_rest": True}]
+    return [line for line in told if line.pop("is_visible")]
+
+
+def _line(words: str, share: float | None, rest: float) -> dict[str, Any]:
+    is_visible = share is None or (rest > 0.0 and share / rest >= VISIBLE)
+    share_text = percent(share / rest) if share is not None and is_visible else ""
+    return {"words": words, "share_text": share_text, "is_rest": False, "is_visible": is_visible}
 
 
 def _part(share: float) -> dict[str, Any]:

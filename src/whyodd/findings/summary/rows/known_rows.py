@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.explainers.survey import count_rows, take_rows
-from whyodd.explanations.sentences import is_missing
-from whyodd.inputs.frames import as_frame
+from whyodd.findings.table import called
+from whyodd.inputs.frames import as_frame, count_rows, take_rows
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -68,11 +67,6 @@ class KnownRows:
         if self.table is None or network.rows is None or count_rows(self.table) != network.n_rows:
             return None
         return as_frame(take_rows(self.table, network.rows[centers]))
-
-
-def called(ids: Sequence[Any] | None, row: int) -> str | None:
-    """What a row is called, if it has a name."""
-    return None if ids is None or is_missing(ids[row]) else str(ids[row])
 
 
 def values_of_centers(e: Explanation, centers: Indices) -> NDArray[Any]:

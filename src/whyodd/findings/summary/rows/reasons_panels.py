@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.sentences import percent
+from whyodd.findings.summary.panels import panel
 from whyodd.findings.summary.rows.known_rows import nearest_centers, outlierness_of_centers
-from whyodd.findings.summary.rows.panels import panel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from whyodd.evaluation.stability import stability_of
 from whyodd.explainers.explaining import again
 from whyodd.explainers.registry import EXPLAINERS
 from whyodd.explanations.sentences import percent
-from whyodd.findings.summary.rows.panels import conservation_panel, panel, unexplained_panel
+from whyodd.findings.summary.panels import conservation_panel, panel, unexplained_panel
 from whyodd.findings.summary.rows.reasons_panels import few_reasons_panel, normal_rows_panel
 from whyodd.network.distance_network import DistanceNetwork
 

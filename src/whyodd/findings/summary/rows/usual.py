@@ -10,10 +10,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.explainers.survey import count_rows, take_rows
 from whyodd.explanations.sentences import is_missing, is_number
 from whyodd.findings.summary.rows.known_rows import values_of_centers
-from whyodd.inputs.frames import as_frame
+from whyodd.inputs.frames import as_frame, count_rows, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,8 +13,8 @@ from PIL import Image
 import whyodd
 from whyodd.evaluation.conservation import conservation_gap
 from whyodd.explanations.sentences import percent
+from whyodd.findings.findings import Findings
 from whyodd.findings.summary.items.pictures import fitted, relevance_of_places, room
-from whyodd.findings.summary.items.summarize import summarize_items
 from whyodd.patches.colours import common_limit, displayed, overlay
 
 HOSTILE = "<script>alert('\"&')</script>‮\u0000"
@@ -27,6 +27,10 @@ CARD = {
     "rank", "row", "id", "name", "outlierness", "outlierness_text", "times", "why", "group", "reasons",
     "others", "unexplained", "neighbors", "change", "change_missing", "item",
 }  # fmt: skip
+
+
+def summarize_items(e, top=50, **options):
+    return Findings.of(e, **options).to_dict(top)
 
 
 def model_of(*, patch, **settings):
@@ -144,7 +148,7 @@ def test_what_is_not_listed_is_counted(monkeypatch, images):
 
 @pytest.mark.parametrize("threshold", [np.nan, np.inf])
 def test_a_threshold_is_a_number(images, threshold):
-    with pytest.raises(ValueError, match="expected a number"):
+    with pytest.raises(ValueError, match="expected an outlierness"):
         summarize_items(images, threshold=threshold)
 
 

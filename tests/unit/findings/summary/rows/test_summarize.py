@@ -1,7 +1,6 @@
 """Every number of a summary is one of the explanation."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -11,13 +10,18 @@ from sklearn.linear_model import SGDOneClassSVM
 from sklearn.neighbors import KernelDensity
 
 import whyodd
-from whyodd.explainers.survey import Survey
 from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import number, percent
-from whyodd.findings.summary.rows.summarize import summarize
+from whyodd.findings.findings import Findings
+from whyodd.findings.scoring import ScoredRows
+from whyodd.findings.summary.rows import summarize as module
 
 RNG = np.random.default_rng(0)
 N = 400
+
+
+def summarize(e, top=50, **options):
+    return Findings.of(e, **options).to_dict(top)
 
 
 def table():
@@ -95,7 +99,7 @@ def test_groups_are_those_of_the_listed_rows(summary, e):
 
 
 def test_groups_count_rows_that_are_not_listed(e, summary, monkeypatch):
-    monkeypatch.setattr(sys.modules[summarize.__module__], "_LISTED", 7)
+    monkeypatch.setattr(module, "_LISTED", 7)
     few = summarize(e, top=3)
     assert (len(few["anomalies"]), len(few["rest"])) == (3, 4)
     assert few["n_unlisted"] == few["counts"]["odd"] - 7
@@ -193,7 +197,7 @@ def test_names_of_rows(e):
 
 
 def test_of_some_rows_and_the_scores_of_all(pipeline, summary):
-    survey = Survey.of(pipeline, FRAME)
+    survey = ScoredRows.of(pipeline, FRAME)
     rows = np.argsort(-survey.outlierness, kind="stable")[:60]
     part = summarize(survey.explain(rows), scores=survey.outlierness, normal=FRAME, top=20)
     assert part["counts"] == summary["counts"] | {"explained": 60}
@@ -202,8 +206,8 @@ def test_of_some_rows_and_the_scores_of_all(pipeline, summary):
 
 
 def test_threshold_can_be_chosen(e):
-    chosen = summarize(e, threshold=1e9, threshold_source="Drawn by lot.")
-    assert chosen["threshold"]["source"] == "Drawn by lot."
+    chosen = summarize(e, threshold=1e9, threshold_source="drawn by lot")
+    assert chosen["threshold"]["source"] == "The threshold: drawn by lot."
     assert chosen["counts"]["odd"] == 0
     assert len(chosen["anomalies"]) == 10
     assert chosen["notes"] == ["No row is above the threshold. The 10 oddest are shown all the same."]
@@ -214,7 +218,7 @@ def test_model_without_a_threshold():
     told = summarize(whyodd.explain(KernelDensity().fit(X), X))
     assert told["counts"]["odd"] == 5
     assert told["threshold"]["source"] == (
-        "The model has no threshold of its own: the 5 % oddest rows are called odd."
+        "The threshold: the 5 % oddest exceed it, since the model has none."
     )
 
 
@@ -233,7 +237,7 @@ def test_method_in_other_units(pipeline):
 
 
 def test_columns_are_those_of_auto(pipeline, e):
-    told = summarize(e, auto_report=pipeline.auto_report_)["columns"]
+    told = summarize(e, model=pipeline)["columns"]
     assert [column["name"] for column in told["used"]] == list(FRAME)
     assert told["model"].startswith(pipeline.auto_report_.choice.chosen.name)
 

@@ -13,7 +13,7 @@ import whyodd
 from whyodd.evaluation import area, conservation_gap, flip, stability, unexplained_share
 from whyodd.explainers.explaining import again
 from whyodd.explanations.sentences import percent
-from whyodd.findings.summary.rows.panels import conservation_panel, unexplained_panel
+from whyodd.findings.summary.panels import conservation_panel, unexplained_panel
 from whyodd.findings.summary.rows.trust import Areas, trust
 from whyodd.kernels import Exponential
 

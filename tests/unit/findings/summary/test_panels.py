@@ -8,7 +8,7 @@ import pytest
 
 import whyodd
 from whyodd.explanations.sentences import percent
-from whyodd.findings.summary.rows.panels import conservation_panel, unexplained_panel
+from whyodd.findings.summary.panels import conservation_panel, unexplained_panel
 
 RANDOM = np.random.default_rng(3)
 MODEL = whyodd.OneClassSVM(sigma="median").fit(RANDOM.normal(size=(60, 4)))

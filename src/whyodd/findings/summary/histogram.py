@@ -32,7 +32,7 @@ def histogram(scores: ArrayLike, threshold: float | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from whyodd.findings.summary.rows.histogram import histogram
+    >>> from whyodd.findings.summary.histogram import histogram
     >>> found = histogram([0.0, 1.0, 2.0, 10.0], threshold=2.0)
     >>> sum(found["below"]), sum(found["above"]), found["median"]
     (3, 1, 1.5)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.findings.findings import Findings
 from whyodd.patches.items import as_items
 from whyodd.patches.words import time_text
 
@@ -79,17 +80,9 @@ class OddSpan:
     channels: dict[str, float]
 
 
-@dataclass(frozen=True)
-class SeriesResult:
-    """What was found: the explanation of one series, and what to know about the data."""
-
-    explanation: PatchExplanation
-    notes: tuple[str, ...]
-
-
 def explain_series(
     train: Path, test: Path | None = None, settings: Settings | None = None, *, progress: bool = False
-) -> SeriesResult:
+) -> Findings:
     """Train on the windows of the table of one file and explain that of another.
 
     Parameters
@@ -119,7 +112,8 @@ def explain_series(
             notes.append(f"{test}: ignored since {train} has no such columns: {', '.join(more)}.")
         _check_windows(item.select(learned.channels, str(test)), test, settings, notes, least=1)
     name = (train if test is None else test).name
-    return SeriesResult(model.explain(frame, names=[name], progress=progress), tuple(notes))
+    e = model.explain(frame, names=[name], progress=progress)
+    return Findings.of(e, model=model, title=name, notes=tuple(notes))
 
 
 def odd_spans(e: PatchExplanation, i: int, top: int) -> list[OddSpan]:

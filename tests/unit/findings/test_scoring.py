@@ -13,9 +13,10 @@ from sklearn.preprocessing import StandardScaler
 import whyodd
 from whyodd.evaluation.flipping import flip, flip_explanation
 from whyodd.evaluation.stability import stability, stability_of
-from whyodd.explainers import survey
 from whyodd.explainers.explaining import again
-from whyodd.explainers.survey import Survey
+from whyodd.findings import scoring
+from whyodd.findings.scoring import ScoredRows
+from whyodd.inputs.frames import take_rows
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(300, 4))
@@ -27,7 +28,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Several blocks for a few rows."""
-    monkeypatch.setattr(survey, "_BLOCK", 70)
+    monkeypatch.setattr(scoring, "_BLOCK", 70)
 
 
 def as_dense(values):
@@ -57,19 +58,30 @@ CASES = {
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", CASES)
-class TestSurvey:
+class TestScoredRows:
     def test_of_the_training_rows(self, name):
         fit, X = CASES[name]
         model = fit(X)
-        found, whole = Survey.of(model, X), whyodd.explain(model, X)
+        found, whole = ScoredRows.of(model, X), whyodd.explain(model, X)
         np.testing.assert_allclose(found.outlierness, whole.outlierness, **CLOSE)
         rows = np.array([250, 3, 71])
         assert_same(found.explain(rows), whole[rows])
 
+    def test_the_oddest_are_kept_as_they_reached_the_model(self, name, monkeypatch):
+        fit, X = CASES[name]
+        model = fit(X)
+        found, whole = ScoredRows.of(model, X, keep=90), whyodd.explain(model, X)
+        oddest = np.argsort(-found.outlierness, kind="stable")[:90]
+        np.testing.assert_array_equal(found.oddest.rows, np.sort(oddest))
+        if found.reader.steps:  # what is kept is not prepared again
+            monkeypatch.setattr("whyodd.explainers.reading.transform", None)
+        rows = oddest[[80, 3, 41]]
+        assert_same(found.explain(rows), whole[rows])
+
     def test_of_other_rows(self, name):
         fit, X = CASES[name]
-        model, part = fit(X), survey.take_rows(X, np.arange(120))
-        found, whole = Survey.of(model, part), whyodd.explain(model, part)
+        model, part = fit(X), take_rows(X, np.arange(120))
+        found, whole = ScoredRows.of(model, part), whyodd.explain(model, part)
         assert found.own is None
         np.testing.assert_allclose(found.outlierness, whole.outlierness, **CLOSE)
         assert_same(found.explain([7, 100]), whole[[7, 100]])
@@ -77,28 +89,30 @@ class TestSurvey:
 
 def test_rows_can_be_kept_among_their_own_neighbours():
     model = whyodd.KernelDensity().fit(NUMBERS)
-    found = Survey.of(model, NUMBERS, exclude_self=False)
+    found = ScoredRows.of(model, NUMBERS, exclude_self=False)
     np.testing.assert_allclose(found.outlierness, model.outlierness(NUMBERS), rtol=1e-12)
 
 
 def test_counts_rows_that_the_model_has_learned():
     pipeline = whyodd.auto(FRAME)
     new = FRAME.assign(a=FRAME["a"] + 1e-6)
-    assert Survey.of(pipeline, pd.concat([FRAME[:9], new[20:40]])).n_known == 9
-    assert Survey.of(pipeline, FRAME).n_known == 0  # each is judged without itself
-    assert Survey.of(pipeline, FRAME, exclude_self=False).n_known == len(FRAME)
-    assert Survey.of(whyodd.DistanceNetwork(NUMBERS), NUMBERS[:5]).n_known == 0  # points, not rows
+    assert ScoredRows.of(pipeline, pd.concat([FRAME[:9], new[20:40]])).n_known == 9
+    assert ScoredRows.of(pipeline, FRAME).n_known == 0  # each is judged without itself
+    assert ScoredRows.of(pipeline, FRAME, exclude_self=False).n_known == len(FRAME)
+    assert ScoredRows.of(whyodd.DistanceNetwork(NUMBERS), NUMBERS[:5]).n_known == 0  # points, not rows
 
 
 def test_takes_methods_groups_and_options():
     model = whyodd.KernelDensity().fit(FRAME[list("abcd")])
     X = FRAME[list("abcd")]
     keywords = {"method": "nearest", "groups": {"both": ["a", "b"]}, "options": {"normal": X[:50]}}
-    assert_same(Survey.of(model, X).explain([5, 2], **keywords), whyodd.explain(model, X, **keywords)[[5, 2]])
+    assert_same(
+        ScoredRows.of(model, X).explain([5, 2], **keywords), whyodd.explain(model, X, **keywords)[[5, 2]]
+    )
 
 
 def test_shows_progress(capsys):
-    Survey.of(whyodd.KernelDensity().fit(NUMBERS), NUMBERS, progress=True)
+    ScoredRows.of(whyodd.KernelDensity().fit(NUMBERS), NUMBERS, progress=True)
     assert "Scoring rows: all 300 done" in capsys.readouterr().err
 
 

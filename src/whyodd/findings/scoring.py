@@ -1,4 +1,4 @@
-"""A large table: all rows scored block by block, and those that are worth it explained."""
+"""All rows of a table scored block by block; the oddest are kept as they reached the model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from whyodd.compute.points import is_sparse
 from whyodd.explainers.checks import generator, keywords
@@ -15,8 +16,7 @@ from whyodd.explainers.explaining import check_is_network
 from whyodd.explainers.own_centers import own_by_training_row
 from whyodd.explainers.reading import Reader
 from whyodd.explainers.registry import find_method
-from whyodd.inputs.frames import as_frame
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.inputs.frames import count_rows, take_rows
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ _BLOCK = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
-    """Outlierness of all rows of a table, and a way to explain some of them.
+class ScoredRows:
+    """Outlierness of all rows of a table, and what it takes to explain some of them.
 
-    The numbers are those of :func:`whyodd.explain` of all rows, but no relevance is computed, and no rows
-    are converted or held, until they are asked for.
+    The numbers are those of :func:`whyodd.explain` of all rows, but relevance is computed only of the rows
+    that are asked for.
 
     Attributes
     ----------
@@ -50,6 +50,8 @@ class Survey:
     own : ndarray of int of shape (n,), optional
         The center that is left out for each row, or -1; None if X does not hold the training rows.
     outlierness : ndarray of shape (n,)
+    oddest : Oddest
+        The oddest rows as they reached the model.
     n_known : int
         Rows that are equal to a training row among the centers, and look normal for that; 0 if such centers
         are left out.
@@ -59,6 +61,7 @@ class Survey:
     X: Any
     own: Indices | None
     outlierness: NDArray[np.float64]
+    oddest: Oddest
     n_known: int = 0
 
     @classmethod
@@ -68,9 +71,10 @@ class Survey:
         X: Any,
         *,
         exclude_self: Literal["auto", False] = "auto",
+        keep: int = 0,
         progress: bool = False,
         n_jobs: int | None = None,
-    ) -> Survey:
+    ) -> ScoredRows:
         """Score all rows.
 
         Parameters
@@ -79,26 +83,36 @@ class Survey:
             As for :func:`whyodd.explain`; a model of tables.
         exclude_self : {"auto", False}, default "auto"
             Whether rows that are centers leave those out, if X demonstrably holds the training rows.
+        keep : int, default 0
+            How many of the oddest rows are kept as they reached the model, to be explained without being
+            prepared again.
         """
         reader, n = Reader.of(model), count_rows(X)
         own = _own(reader, X, n) if exclude_self == "auto" else None
         known = set(_keys(reader.network.centers)) if own is None and _knows_rows(reader.network) else set()
-        scores, n_known = np.empty(n), 0
+        scores, oddest, n_known = np.empty(n), Oddest.none(), 0
         with progress_bar(n, "Scoring rows") if progress else nullcontext() as told:
             for start in range(0, n, _BLOCK):
                 rows = np.arange(start, min(start + _BLOCK, n))
                 inputs = reader.inputs(take_rows(X, rows))
                 left_out = None if own is None else own[rows]
                 scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
+                oddest = oddest.joined(rows, inputs, scores, keep)
                 n_known += sum(key in known for key in _keys(inputs)) if known else 0
                 if told is not None:
                     told(int(rows[-1]) + 1)
-        return cls(reader, X, own, scores, n_known)
+        return cls(reader, X, own, scores, oddest, n_known)
 
     @property
     def threshold(self) -> float | None:
         """Outlierness above which the model calls a row an outlier, if it does."""
         return self.reader.threshold
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Columns that never varied in training, and the value they always had."""
+        variables = self.reader.read(take_rows(self.X, np.zeros(1, dtype=np.intp))).variables
+        return {variables.names[place]: value for place, value in variables.constants.items()}
 
     def explain(
         self,
@@ -117,7 +131,7 @@ class Survey:
         normal = settings.pop("normal", None)
         positions = np.asarray(rows, dtype=np.intp)
         return explained(
-            self.reader.read(take_rows(self.X, positions)),
+            self.reader.read(take_rows(self.X, positions), self.oddest.inputs_of(positions)),
             None if self.own is None else self.own[positions],
             method,
             chosen,
@@ -130,18 +144,47 @@ class Survey:
         )
 
 
-def count_rows(X: Any) -> int:
-    """Number of rows of a table."""
-    frame = as_frame(X)
-    return int(np.shape(X)[0]) if frame is None else int(frame.shape[0])
+@dataclass(frozen=True, eq=False)
+class Oddest:
+    """Some rows as they reached the model, by their positions in the table.
 
+    Attributes
+    ----------
+    rows : ndarray of int of shape (k,)
+        Ascending.
+    inputs : ndarray or CSR matrix of shape (k, columns), or None if there are no rows
+    """
 
-def take_rows(X: Any, rows: Indices) -> Any:
-    """Some rows of a table, as the same kind of table."""
-    frame = as_frame(X)
-    if frame is not None:
-        return frame[rows, :].to_native()
-    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
+    rows: Indices
+    inputs: Points | None
+
+    @classmethod
+    def none(cls) -> Oddest:
+        """No rows yet."""
+        return cls(np.empty(0, dtype=np.intp), None)
+
+    def joined(self, rows: Indices, inputs: Points, scores: NDArray[np.float64], keep: int) -> Oddest:
+        """The ``keep`` oddest of these rows and further ones, which come after them in the table."""
+        if keep == 0:
+            return self
+        together = np.concatenate([self.rows, rows])
+        chosen = np.arange(together.size)
+        if together.size > keep:
+            chosen = np.sort(np.argpartition(-scores[together], keep - 1)[:keep])
+        before, after = chosen[chosen < self.rows.size], chosen[chosen >= self.rows.size] - self.rows.size
+        if before.size == 0:
+            return Oddest(rows[after], inputs[after])
+        earlier: Any = self.inputs
+        parts = [earlier[before], inputs[after]]
+        stacked = sparse.vstack(parts, format="csr") if is_sparse(inputs) else np.concatenate(parts)
+        return Oddest(together[chosen], stacked)
+
+    def inputs_of(self, rows: Indices) -> Points | None:
+        """What these rows were when they reached the model; None unless all of them were kept."""
+        places = np.searchsorted(self.rows, rows)
+        if self.inputs is None or rows.size == 0 or places.max() >= self.rows.size:
+            return None
+        return self.inputs[places] if bool((self.rows[places] == rows).all()) else None
 
 
 def _own(reader: Reader, X: Any, n: int) -> Indices | None:
@@ -155,7 +198,7 @@ def _own(reader: Reader, X: Any, n: int) -> Indices | None:
 
 def _knows_rows(network: Any) -> bool:
     """Whether the centers are training rows."""
-    return isinstance(network, DistanceNetwork) and network.rows is not None
+    return getattr(network, "rows", None) is not None
 
 
 def _keys(points: Points) -> Iterator[bytes]:

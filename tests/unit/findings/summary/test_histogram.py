@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from whyodd.findings.summary.rows.histogram import histogram
+from whyodd.findings.summary.histogram import histogram
 
 RANDOM = np.random.default_rng(8)
 SCORES = np.concatenate([RANDOM.gamma(4.0, 1.0, size=500), [40.0, 41.0]])

@@ -9,26 +9,28 @@ import numpy as np
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.raw_variables import deviates
 from whyodd.explanations.sentences import text
+from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whyodd.cli.table_model import Learned, Table
-    from whyodd.explainers.survey import Survey
-    from whyodd.explanations.table import Explanation
+    import narwhals.stable.v1 as nw
+
+    from whyodd.findings.scoring import ScoredRows
+    from whyodd.findings.table import Table
 
 # Of the rows: where more have a duplicate, that is how the table is.
 _RARE = 0.1
 _TOLD = 5  # columns
 
 
-def notes_on_rows(table: Table, learned: Learned, survey: Survey) -> Iterator[str]:
+def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iterator[str]:
     """Rows that look normal because the model knows them, or a copy of them."""
-    if learned.table is table:
-        twice = _n_copies(table)
-        if 0 < twice <= _RARE * table.frame.height:
+    if known is table:
+        twice = _n_copies(table.frame)
+        if 0 < twice <= _RARE * table.n_rows:
             yield f"{count_of_rows(twice)} have an exact copy in {table.name}: copies make each other normal."
-    elif n := survey.n_known:
+    elif n := scored.n_known:
         are, they = ("is equal to a row", "it looks") if n == 1 else ("are equal to rows", "they look")
         yield (
             f"{count_of_rows(n)} of {table.name} {are} that the model has learned, so {they} normal: a model "
@@ -36,21 +38,27 @@ def notes_on_rows(table: Table, learned: Learned, survey: Survey) -> Iterator[st
         )
 
 
-def _n_copies(table: Table) -> int:
-    """How many rows are equal to another one; hashes take far less memory than the rows themselves."""
-    _, counts = np.unique(table.frame.hash_rows().to_numpy(), return_counts=True)
-    return int(counts[counts > 1].sum())
+def _n_copies(rows: Any) -> int:
+    """How many rows are equal to another one."""
+    frame = as_frame(rows)
+    if frame is None:
+        return 0
+    if frame.implementation.is_polars():  # hashes take far less memory than the rows themselves
+        _, counts = np.unique(frame.to_native().hash_rows().to_numpy(), return_counts=True)
+        return int(counts[counts > 1].sum())
+    return int(frame.is_duplicated().sum())
 
 
-def notes_on_constants(table: Table, e: Explanation) -> Iterator[str]:
+def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:
     """Rows with a new value in a column that never varied, for which there is no scale to measure it by."""
-    variables = e.variables
-    found = {
-        variables.names[place]: (value, _n_deviating(table.frame[variables.names[place]], value))
-        for place, value in (variables.constants if variables is not None else {}).items()
-        if variables is not None and variables.names[place] in table.frame.columns
+    frame = as_frame(table.frame)
+    constants = {} if frame is None else scored.constants
+    counts = {
+        name: _n_deviating(frame[name], value)
+        for name, value in constants.items()
+        if frame is not None and name in frame.columns
     }
-    new = [f"{name} (always {text(value)}): {count:,}" for name, (value, count) in found.items() if count]
+    new = [f"{name} (always {text(constants[name])}): {n:,}" for name, n in counts.items() if n]
     if new:
         yield (
             "Values never seen in columns that never varied do not count as odd, there is no scale for them; "
@@ -58,9 +66,9 @@ def notes_on_constants(table: Table, e: Explanation) -> Iterator[str]:
         )
 
 
-def _n_deviating(series: Any, constant: Any) -> int:
-    values, counts = series.value_counts(sort=False).get_columns()
-    pairs = zip(values.to_list(), counts.to_list(), strict=True)
+def _n_deviating(series: nw.Series[Any], constant: Any) -> int:
+    counted = series.value_counts(sort=False, name="how many")
+    pairs = zip(counted[series.name].to_list(), counted["how many"].to_list(), strict=True)
     return sum(count for value, count in pairs if deviates(value, constant))
 
 

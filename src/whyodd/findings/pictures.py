@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.cli.picture_names import count, printable
+from whyodd.findings.findings import Findings
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,12 +66,24 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class ImageResult:
-    """What was found: pictures explained, the oddest first, their files, and the colour scale.
+class OddPictures:
+    """What was found in pictures of files.
 
-    ``usual`` is the range of outlierness per window of some normal pictures, if others were explained.
+    Attributes
+    ----------
+    found : Findings
+    explanation : PatchExplanation
+        Of all pictures, those with the most outlierness per window first: they may differ in size.
+    files : tuple of path
+        Of each picture that is explained.
+    limit : float
+        Relevance with the strongest colour.
+    n_trained : int
+    usual : (float, float) or None
+        Range of outlierness per window of some normal pictures, if others were explained.
     """
 
+    found: Findings
     explanation: PatchExplanation
     files: tuple[Path, ...]
     limit: float
@@ -94,7 +107,7 @@ def explain_pictures(
     say: Say = _hush,
     warn: Say = _warn,
     progress: bool = False,
-) -> ImageResult:
+) -> OddPictures:
     """Train on the patches of some pictures and explain others.
 
     Parameters
@@ -113,7 +126,7 @@ def explain_pictures(
 
     Returns
     -------
-    ImageResult
+    OddPictures
 
     Notes
     -----
@@ -136,7 +149,9 @@ def explain_pictures(
     # Pictures may differ in size, and with it in the number of windows.
     ranked = e[np.argsort(-e.per_window, kind="stable")]
     calm = None if test is None else model.explain(trained[:: -(-len(trained) // _CALM)])
-    return ImageResult(
+    title = (normal if test is None else test).name
+    return OddPictures(
+        found=Findings.of(e, model=model, title=title),
         explanation=ranked,
         files=tuple(files[i] for i in ranked.rows),
         limit=_limit(ranked, calm),
@@ -203,3 +218,8 @@ def _limit(e: PatchExplanation, calm: PatchExplanation | None) -> float:
 
     limit = common_limit(e.relevance)
     return limit if calm is None else max(limit, _HEADROOM * common_limit(calm.relevance))
+
+
+def count(pictures: int) -> str:
+    """So many pictures, in words."""
+    return "1 picture" if pictures == 1 else f"{pictures:,} pictures"

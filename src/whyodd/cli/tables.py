@@ -1,0 +1,135 @@
+"""Tables that commands read, and what is odd in them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from whyodd.findings.find import find_in
+from whyodd.findings.table import Table, listed, no_column
+from whyodd.io.tables import STANDARD_INPUT, polars, read_table, shown, table_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from whyodd.findings.findings import Findings
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """Which columns are used, and which are kept beside."""
+
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    id_column: str | None = None
+    label: str | None = None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that no model sees."""
+        return tuple(name for name in (self.id_column, self.label) if name is not None)
+
+    def of(self, table: Table) -> Table:
+        """The columns that are asked for; ids beside them."""
+        there = table.columns
+        kept = [name for name in self.columns or there if name in there]
+        kept = [name for name in kept if name not in (*self.drop, *self.beside)]
+        if not kept:
+            raise ValueError(f"{table.name} has no column left to use. Choose others to --drop.")
+        ids, labels = (_beside(table, name) for name in (self.id_column, self.label))
+        return replace(table, frame=table.frame.select(kept), ids=ids, labels=labels)
+
+
+def find_in_file(
+    data: Path,
+    *,
+    train: Path | None = None,
+    model: Path | None = None,
+    chosen: ChosenColumns | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    **options: Any,
+) -> Findings:
+    """Score all rows of a file, and explain those that are odd.
+
+    Parameters
+    ----------
+    data : path
+        Table, see :func:`whyodd.io.tables.read_table`.
+    train : path, optional
+        Table of normal rows to learn from; by default the same, each row judged by all others.
+    model : path, optional
+        Model to use instead, as written by :func:`whyodd.save`.
+    chosen : ChosenColumns, optional
+        Which columns are used, and which names the rows.
+    groups, **options
+        As for :func:`whyodd.findings.find.find_in`.
+    """
+    table, known = read_tables(data, train, chosen or ChosenColumns())
+    _check_groups(groups or {}, table)
+    title = table.name if data == STANDARD_INPUT else shown(data.name)
+    return find_in_tables(table, known, model, groups=groups, title=title, **options)
+
+
+def find_in_tables(table: Table, known: Table | None, model: Path | None, **options: Any) -> Findings:
+    """The same for tables that were read."""
+    notes: list[str] = []
+    learned = None if model is None else load_model(model, notes)
+    return find_in(table, known, model=learned, notes=notes, **options)
+
+
+def read_tables(data: Path, train: Path | None, chosen: ChosenColumns) -> tuple[Table, Table | None]:
+    """The rows to judge, and those to learn from if these are others."""
+    table, known = _read(data, chosen), None if train is None else _read(train, chosen)
+    _check_named(chosen, table, known)
+    return chosen.of(table), None if known is None else chosen.of(known)
+
+
+def _read(path: Path, chosen: ChosenColumns) -> Table:
+    ids = () if chosen.id_column is None else (chosen.id_column,)
+    return Table(read_table(path, ids), table_name(path))
+
+
+def _beside(table: Table, name: str | None) -> Any:
+    """A column that is kept beside the others."""
+    if name is None or name not in table.columns:
+        return None
+    series = table.frame[name]
+    if series.dtype.is_nested() or series.dtype == polars().Binary:
+        raise ValueError(
+            f"Column {name!r} of {table.name} holds lists, objects or bytes, expected texts or numbers."
+        )
+    return series
+
+
+def _check_named(chosen: ChosenColumns, table: Table, known: Table | None) -> None:
+    there = set(table.columns)
+    in_any = there if known is None else there | set(known.columns)
+    for name in (*chosen.columns, *chosen.drop, *chosen.beside):
+        # What is left out need not be in both.
+        if name not in (in_any if name in chosen.drop else there):
+            raise no_column(table.name, name, table.columns)
+    for name in chosen.columns:
+        if known is not None and name not in known.columns:
+            raise no_column(known.name, name, known.columns)
+
+
+def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
+    for group, members in groups.items():
+        for name in members:
+            if name not in table.columns:
+                raise ValueError(
+                    f"--groups {group}: {table.name} has no column {name!r}. It has: {listed(table.columns)}."
+                )
+
+
+def load_model(path: Path, notes: list[str]) -> Any:
+    """A model from a file; what it warns of becomes notes."""
+    from whyodd.io.saving import load
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = load(path)
+    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+    return model

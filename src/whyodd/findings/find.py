@@ -1,0 +1,217 @@
+"""The way in for tables: which rows are odd, and why."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.pipelines import split_pipeline
+from whyodd.adapters.tracing import trace
+from whyodd.automatic.auto import auto
+from whyodd.explainers.registry import find_method
+from whyodd.explanations.groups import count_of_rows
+from whyodd.explanations.sentences import number
+from whyodd.findings.findings import MOST_EXPLAINED, WITHOUT_THRESHOLD, Findings, oddest_threshold
+from whyodd.findings.notes import notes_on_constants, notes_on_rows
+from whyodd.findings.scoring import ScoredRows
+from whyodd.findings.table import Table, listed
+from whyodd.inputs.frames import as_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_TOP = 10
+
+
+def find(
+    frame: Any,
+    train: Any = None,
+    *,
+    model: Any = None,
+    share: float | None = None,
+    top: int | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    method: str = "dtd",
+    id_column: str | None = None,
+    random_state: int = 0,
+    progress: bool = False,
+) -> Findings:
+    """Find the odd rows of a table, and why they are odd: what ``whyodd explain`` does, as a function.
+
+    Parameters
+    ----------
+    frame : data frame or array of shape (n, d)
+        pandas, Polars or Arrow: the rows to judge.
+    train : data frame or array, optional
+        Normal rows to learn from, in the same columns; by default ``frame``, each row judged by all others.
+    model : fitted model, optional
+        To use instead of one that is learned: a detector, or a pipeline that ends in one.
+    share : float, optional
+        Call this share of the rows that were learned from odd; by default the model says what is.
+    top : int, optional
+        Explain at least so many of the oddest rows; 10 by default.
+    groups : dict of str to list of str, optional
+        Columns to take as one: ``{"address": ["street", "city"]}``.
+    method : str, default "dtd"
+        How to explain, one of ``whyodd.explainers.EXPLAINERS``.
+    id_column : str, optional
+        Column that names the rows; kept out of the model.
+    random_state : int, default 0
+        The same number gives the same findings.
+    progress : bool, default False
+        Show progress on standard error.
+
+    Returns
+    -------
+    Findings
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, whyodd
+    >>> rng = np.random.default_rng(0)
+    >>> orders = pd.DataFrame({"items": rng.poisson(3, 200) + 1.0, "weight": rng.normal(5, 1, 200)})
+    >>> orders.loc[7, "weight"] = 40
+    >>> print(whyodd.find(orders).why(0, k=1).split(":")[0])
+    weight is too high (40, expected about ...)
+    """
+    if train is not None and model is not None:
+        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+    return find_in(
+        Table.of(frame, "frame", id_column),
+        None if train is None else Table.of(train, "train", id_column),
+        model=model,
+        share=share,
+        top=_TOP if top is None else top,
+        groups=groups,
+        method=method,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def find_in(
+    table: Table,
+    known: Table | None = None,
+    *,
+    model: Any = None,
+    share: float | None = None,
+    top: int = _TOP,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    method: str = "dtd",
+    random_state: int = 0,
+    progress: bool = False,
+    **more: Any,
+) -> Findings:
+    """Find what is odd in a table that has a name; otherwise as :func:`find`.
+
+    ``more``: further attributes of :class:`Findings`.
+    """
+    find_method(method)
+    _check_share(share)
+    if model is None:
+        known = table if known is None else known
+        model = learn(known, random_state=random_state, progress=progress)
+    else:
+        known = None
+    notes: list[str] = list(more.pop("notes", ()))
+    frame = matched(table, known, model, notes)
+    scored = _scored(model, frame, table.name, max(MOST_EXPLAINED, top), progress)
+    threshold, source = _threshold(scored, known, table, model, share)
+    n_odd = int(np.count_nonzero(scored.outlierness > threshold))
+    n_explained = min(max(min(n_odd, MOST_EXPLAINED), top), scored.outlierness.size)
+    notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
+    if n_odd > n_explained:
+        notes.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
+    usual = {"method": method, "groups": dict(groups or {}) or None, "random_state": random_state}
+
+    def explain(rows: Any, **options: Any) -> Any:
+        try:
+            return scored.explain(rows, **{**usual, "progress": progress, **options})
+        except UnsupportedModelError as error:
+            raise ValueError(str(error)) from None
+
+    return Findings(
+        outlierness=scored.outlierness,
+        threshold=threshold,
+        threshold_source=source,
+        explainer=explain,
+        n_explained=n_explained,
+        model=model,
+        table=table if known is table else replace(table, frame=frame),
+        known=known,
+        notes=tuple(notes),
+        **more,
+    )
+
+
+def learn(table: Table, *, random_state: int = 0, progress: bool = False) -> Any:
+    """Fit ``whyodd.auto`` to a table."""
+    if progress and not sys.stderr.isatty():
+        print(f"Learning from {count_of_rows(table.n_rows)}", file=sys.stderr, flush=True)
+    try:
+        return auto(table.frame, random_state=random_state, progress=progress and sys.stderr.isatty())
+    except ValueError as error:
+        raise ValueError(f"{table.name}: {_of_table(str(error))}") from None
+
+
+def _of_table(message: str) -> str:
+    return message.replace("No column of frame", "no column").replace("frame has one row", "it has one row")
+
+
+def _check_share(share: float | None) -> None:
+    if share is not None and not 0.0 < share <= 0.5:
+        raise ValueError(f"share={share!r}: expected a part of the rows, above 0 and at most 0.5.")
+
+
+def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> Any:
+    """The columns that the model was fitted on, as far as it looks at them; the others are told in a note."""
+    fitted, frame = getattr(model, "feature_names_in_", None), as_frame(table.frame)
+    if fitted is None or frame is None or known is table:
+        return table.frame
+    columns, there = list(map(str, fitted)), frame.columns
+    missing = [name for name in columns if name not in there and name not in _unread(model, columns)]
+    if missing:
+        raise ValueError(
+            f"{table.name} lacks columns that the model was fitted on: {listed(missing)}. "
+            f"It has: {listed(there)}."
+        )
+    if more := [name for name in there if name not in columns]:
+        notes.append(f"{table.name}: ignored since the model was not fitted on them: {listed(more)}.")
+    return frame.select([name for name in columns if name in there]).to_native()
+
+
+def _unread(model: Any, columns: Sequence[str]) -> frozenset[str]:
+    """Fitted columns that no step of a pipeline looks at."""
+    steps, _ = split_pipeline(model)
+    return frozenset(trace(steps, tuple(columns)).unread) if steps else frozenset()
+
+
+def _scored(model: Any, frame: Any, name: str, keep: int, progress: bool) -> ScoredRows:
+    try:
+        return ScoredRows.of(model, frame, keep=keep, progress=progress)
+    except UnsupportedModelError as error:
+        raise ValueError(f"This model is not for tables. {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _threshold(
+    scored: ScoredRows, known: Table | None, table: Table, model: Any, share: float | None
+) -> tuple[float, str]:
+    """Outlierness above which rows are odd, and where it comes from."""
+    if share is not None:
+        scores = scored.outlierness
+        if known is not None and known is not table:
+            scores = ScoredRows.of(model, known.frame).outlierness
+        source = f"{number(100 * share)} % of the rows used for training exceed it"
+        return float(np.quantile(scores, 1.0 - share)), source
+    if scored.threshold is None:
+        return oddest_threshold(scored.outlierness), WITHOUT_THRESHOLD
+    # What `auto` has fitted just now is cut where all its models cut.
+    is_convention = known is not None and hasattr(model, "auto_report_")
+    convention = "by convention a tenth of the rows it learned from exceed it"
+    return scored.threshold, convention if is_convention else "the model's own"

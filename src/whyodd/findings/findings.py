@@ -1,0 +1,297 @@
+"""What was found in a data set: how odd each item is, which are odd, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.explanations.groups import group_by_reason
+from whyodd.explanations.sentences import number, percent
+from whyodd.explanations.table import at_least_one
+from whyodd.findings.summary.summarize import summarize
+from whyodd.findings.table import Table
+from whyodd.inputs.frames import build_frame
+from whyodd.io.atomic import replacing
+from whyodd.plots import PLOTS
+from whyodd.report.render import check_installed, render
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from whyodd.automatic.auto import AutoReport
+    from whyodd.explanations.groups import ReasonGroup
+
+# Items that are explained at most; the others are only scored.
+MOST_EXPLAINED = 10_000
+# What is shown if nothing is above the threshold.
+_OUTSIDE_CHOICE = 10
+# Of the items of a model that has no threshold: the oddest so many are called odd.
+_SHARE_WITHOUT_THRESHOLD = 0.05
+_SHOWN = 5  # items in a notebook or a terminal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings:
+    """How odd every item of a data set is, where oddness begins, and why the odd ones are odd.
+
+    Made by :func:`whyodd.find`. Whatever shows it takes :meth:`to_dict`, which is made of it once: the page
+    of :meth:`report`, the command line and machines.
+
+    Attributes
+    ----------
+    outlierness : ndarray of shape (n,)
+        Of all items.
+    threshold : float or None
+        Items with more outlierness are odd; None if the model does not say, and items are only ranked.
+    threshold_source : str
+        Where the threshold comes from, in words that go into a sentence.
+    explainer : callable
+        ``explainer(rows, **options)`` explains some items, given by their positions.
+    n_explained : int
+        How many of the oddest items are explained.
+    model : object, optional
+        What judged the items.
+    table : Table, optional
+        The rows of a table, and what they are called.
+    known : Table, optional
+        The rows that the model has learned from.
+    title : str, optional
+        What the data are called.
+    notes : tuple of str
+        What else to know, in sentences.
+    made_by : str, optional
+        The command that made it.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, whyodd
+    >>> rng = np.random.default_rng(0)
+    >>> orders = pd.DataFrame({"items": rng.poisson(3, 200) + 1.0, "weight": rng.normal(5, 1, 200)})
+    >>> orders.loc[7, "weight"] = 40
+    >>> found = whyodd.find(orders)
+    >>> int(found.explanation.rows[0]), bool(found.is_odd[7])
+    (7, True)
+    """
+
+    outlierness: NDArray[np.float64]
+    threshold: float | None
+    threshold_source: str
+    explainer: Callable[..., Any]
+    n_explained: int
+    model: Any = None
+    table: Table | None = None
+    known: Table | None = None
+    title: str | None = None
+    notes: tuple[str, ...] = ()
+    made_by: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        e: Any,
+        *,
+        scores: ArrayLike | None = None,
+        threshold: float | None = None,
+        threshold_source: str | None = None,
+        ids: Sequence[Any] | None = None,
+        normal: Any = None,
+        known_ids: Sequence[Any] | None = None,
+        **more: Any,
+    ) -> Findings:
+        """Findings of items that are explained already.
+
+        Parameters
+        ----------
+        e : explanation
+            Of all items, or of some of them.
+        scores : array of shape (N,), optional
+            Outlierness of all items, if ``e`` explains only some: ``e.rows`` are positions in it.
+        threshold : float, optional
+            Outlierness above which an item is odd; by default that of the model.
+        threshold_source : str, optional
+            Where that threshold comes from.
+        ids : sequence of length N, optional
+            What each row is called, by its position.
+        normal : data frame or array, optional
+            Normal rows, to tell what is usual; by default the explained rows that are not odd.
+        known_ids : sequence, optional
+            What the rows are called that the model was trained on.
+        **more
+            Further attributes: model, title, notes, made_by.
+        """
+        if not hasattr(e, "outlierness"):
+            raise TypeError(
+                f"A report is of an explanation, but {type(e).__name__} came. Call whyodd.explain first."
+            )
+        if len(e) == 0:
+            raise ValueError(
+                f"The explanation has no {e.nouns}: there is nothing to report. Explain at least one."
+            )
+        all_scores = np.asarray(e.outlierness if scores is None else scores, dtype=np.float64)
+        n_rows = max(all_scores.size, int(e.rows.max()) + 1)
+        _check_length("scores", scores, n_rows)
+        _check_length("ids", ids, n_rows)
+        _check_length("known_ids", known_ids, getattr(e.network, "n_rows", None) or 0)
+        value, source = _threshold(e, all_scores, threshold)
+        ranked = e.top(len(e))
+        return cls(
+            outlierness=all_scores,
+            threshold=value,
+            threshold_source=threshold_source or source,
+            explainer=lambda rows: ranked[: len(rows)],  # the oddest, in their order
+            n_explained=len(e),
+            table=None if ids is None else Table(None, ids=ids),
+            known=None if normal is None and known_ids is None else Table(normal, ids=known_ids),
+            **more,
+        )
+
+    @cached_property
+    def is_odd(self) -> NDArray[np.bool_]:
+        """(n,) whether each item is above the threshold."""
+        return self.outlierness > (np.inf if self.threshold is None else self.threshold)
+
+    @cached_property
+    def n_odd(self) -> int:
+        """Number of items above the threshold."""
+        return int(np.count_nonzero(self.is_odd))
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """(n,) positions of all items, the oddest first."""
+        return np.argsort(-self.outlierness, kind="stable")
+
+    @cached_property
+    def explanation(self) -> Any:
+        """Of the odd items, the oddest first, and of a few more if few are odd; computed when asked for."""
+        e = self.explain(self.order[: self.n_explained])
+        _ = getattr(e, "direction", None)  # once for all: parts of an explanation take it along
+        return e
+
+    @cached_property
+    def odd(self) -> Any:
+        """Explanation of the odd items alone; of the ten oddest if none is, of all without a threshold."""
+        if self.threshold is None:
+            return self.explanation
+        count = int(np.count_nonzero(self.explanation.outlierness > self.threshold))
+        return self.explanation[: count or _OUTSIDE_CHOICE]
+
+    @cached_property
+    def groups(self) -> list[ReasonGroup]:
+        """Odd rows by the reason they share, the largest group first; none for images, series, messages."""
+        return group_by_reason(self.odd) if self.explanation.has_columns else []
+
+    @property
+    def auto_report(self) -> AutoReport | None:
+        """What :func:`whyodd.auto` did, if it made the model."""
+        return getattr(self.model, "auto_report_", None)
+
+    def explain(self, rows: ArrayLike, **options: Any) -> Any:
+        """Explain some items, given by their positions; options as of :func:`whyodd.explain`."""
+        return self.explainer(np.asarray(rows, dtype=np.intp), **options)
+
+    def top(self, k: int) -> Any:
+        """Explanation of the ``k`` oddest items."""
+        return self.explanation[: at_least_one(k, self.explanation.nouns)]
+
+    def why(self, i: int = 0, k: int = 3) -> str:
+        """Why the ``i``-th of the oddest items is odd, in one sentence with its ``k`` main reasons."""
+        return str(self.explanation.why(i, k))
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.explanation[i]
+
+    def __len__(self) -> int:
+        return len(self.outlierness)
+
+    def to_frame(self) -> Any:
+        """Data frame with a line per item: row, id (if items have one), outlierness and is_odd.
+
+        Of the kind of the table that was given; reasons are in ``explanation.to_frame()``.
+        """
+        table = self.table
+        ids = {} if table is None or table.ids is None else {"id": table.ids}
+        columns = {"row": np.arange(len(self)), **ids, "outlierness": self.outlierness, "is_odd": self.is_odd}
+        return build_frame(columns, None if table is None else table.kind)
+
+    def to_dict(self, top: int = 50, *, checks: bool = True) -> dict[str, Any]:
+        """All that is told of the findings: numbers, texts, lists and dictionaries, ready for JSON.
+
+        Parameters
+        ----------
+        top : int, default 50
+            How many items are told in detail.
+        checks : bool, default True
+            Also measure how far to trust the explanation, and look for the smallest change of each row.
+        """
+        if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
+            nouns = self.explanation.nouns
+            raise ValueError(f"top={top!r}: expected the number of {nouns} to tell in detail, at least 1.")
+        return summarize(self, int(top), checks)
+
+    def report(self, path: str | os.PathLike[str], top: int = 50) -> None:
+        """Write one self-contained HTML page: what is odd, why, and how far to trust it."""
+        check_installed()
+        page = render(self.to_dict(top))
+        with replacing(Path(path)) as draft:
+            draft.write_text(page, encoding="utf-8", newline="\n")
+
+    def plot(self, name: str = "scores", **options: Any) -> Any:
+        """Picture of the explanation by the name it has in ``whyodd.plots.PLOTS``."""
+        if name not in PLOTS:
+            raise ValueError(f"There is no plot {name!r}. Choose one of: {', '.join(map(repr, PLOTS))}.")
+        return PLOTS[name](self.explanation, **options)
+
+    @property
+    def headline(self) -> str:
+        """How many items are odd, in one sentence."""
+        e, n = self.explanation, len(self)
+        of_all = f"1 {e.noun}" if n == 1 else f"{n:,} {e.nouns}"
+        if self.threshold is None:
+            return f"{of_all}, ranked: {self.threshold_source}."
+        cut = f"the threshold {number(self.threshold)} ({self.threshold_source})"
+        if self.n_odd == 0:
+            return f"None of {of_all} is above {cut}."
+        return f"{self.n_odd:,} of {of_all} {'is' if self.n_odd == 1 else 'are'} above {cut}."
+
+    def __repr__(self) -> str:
+        shown = self.odd[:_SHOWN]
+        lines = [f"{name}: {shown.why(i)}" for i, name in enumerate(shown.names)]
+        return "<" + "\n ".join([self.headline, *lines, *self.notes]) + ">"
+
+    def _repr_html_(self) -> str:
+        return str(self.odd._repr_html_())
+
+
+def oddest_threshold(scores: NDArray[np.float64]) -> float:
+    """A threshold that the oddest twentieth exceeds, for a model that has none of its own."""
+    return float(np.quantile(scores, 1.0 - _SHARE_WITHOUT_THRESHOLD, method="lower"))
+
+
+WITHOUT_THRESHOLD = f"the {percent(_SHARE_WITHOUT_THRESHOLD)} oddest exceed it, since the model has none"
+
+
+def _threshold(e: Any, scores: NDArray[np.float64], given: float | None) -> tuple[float | None, str]:
+    """The one that was given, or that of the model; of rows else one that the oddest exceed."""
+    if given is not None:
+        if not isinstance(given, Real) or not np.isfinite(given):
+            raise ValueError(f"threshold={given!r}: expected an outlierness, such as 1.5.")
+        return float(given), "chosen for this report"
+    if e.threshold is not None:
+        return float(e.threshold), "the model's own"
+    if not e.has_columns:
+        return None, f"the model has no threshold for {e.nouns}"
+    return oddest_threshold(scores), WITHOUT_THRESHOLD
+
+
+def _check_length(name: str, values: Any, needed: int) -> None:
+    """Positions of rows must be within what is given for all of them."""
+    if values is not None and len(values) < needed:
+        raise ValueError(f"{name} has {len(values)} entries, expected one for each of {needed} rows.")

@@ -1,0 +1,68 @@
+"""All that is told of findings, as one plain dictionary: for the page, the command line and machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whyodd.explanations.sentences import number
+from whyodd.findings.summary.histogram import histogram
+from whyodd.findings.summary.items.summarize import summarize_items
+from whyodd.findings.summary.rows.summarize import summarize_rows
+from whyodd.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whyodd.automatic.auto import AutoReport
+    from whyodd.findings.findings import Findings
+
+# What an item is -> what is told of items like it: anomalies, rest, groups, trust and so on.
+SUMMARIES: dict[str, Callable[[Findings, int, bool], dict[str, Any]]] = {
+    "row": summarize_rows,
+    "image": summarize_items,
+    "series": summarize_items,
+    "message": summarize_items,
+}
+
+
+def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
+    """Numbers, texts, lists and dictionaries, without NaN; texts from the data are not escaped.
+
+    Parameters
+    ----------
+    found : Findings
+    top : int
+        How many items are told in detail.
+    checks : bool
+        Whether to measure how far to trust the explanation, and to look for the smallest change of each row.
+    """
+    e, n = found.explanation, len(found)
+    told = SUMMARIES[e.noun](found, top, checks)
+    counts = {"rows": n, "odd": found.n_odd, "explained": len(e), "shown": len(told["anomalies"])}
+    return {
+        "version": __version__,
+        "title": found.title or f"{n:,} {e.noun if n == 1 else e.nouns}",
+        "noun": e.noun,
+        "method": e.method,
+        "is_additive": e.is_additive,
+        "counts": counts,
+        "threshold": {
+            "value": found.threshold,
+            "text": "none" if found.threshold is None else number(found.threshold),
+            "source": f"The threshold: {found.threshold_source}.",
+        },
+        "scores": histogram(found.outlierness, found.threshold),
+        "columns": None if found.auto_report is None else _columns(found.auto_report),
+        "made_by": found.made_by,
+        **told,
+        "notes": [*found.notes, *told["notes"]],
+    }
+
+
+def _columns(report: AutoReport) -> dict[str, Any]:
+    used = [column for column in report.columns if column.kind != "set aside"]
+    return {
+        "used": [{"name": column.name, "kind": column.kind, "note": column.note} for column in used],
+        "set_aside": [{"name": name, "note": note} for name, note in report.set_aside.items()],
+        "model": f"{report.choice.chosen.name}: {report.choice.reason}.",
+    }

@@ -1,0 +1,187 @@
+"""The one-line way in for tables, and what it gives."""
+
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.svm import OneClassSVM
+
+import whyodd
+from made_up.orders import orders
+from whyodd.findings.findings import MOST_EXPLAINED
+
+FRAMES = {
+    "pandas": lambda frame: frame.to_pandas(),
+    "polars": lambda frame: frame,
+    "arrow": lambda frame: frame.to_arrow(),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return whyodd.find(orders(), id_column="order")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_is_auto_and_explain_in_one(kind):
+    frame = FRAMES[kind](orders().drop("order"))
+    found, pipeline = whyodd.find(frame), whyodd.auto(frame)
+    e = whyodd.explain(pipeline, frame)
+    np.testing.assert_allclose(found.outlierness, e.outlierness, rtol=1e-12)
+    assert found.threshold == pytest.approx(e.threshold, rel=1e-12)
+    np.testing.assert_array_equal(found.is_odd, e.outlierness > found.threshold)
+    part = e[found.explanation.rows]
+    # Blocks of other sizes are other matrix products, which round differently.
+    np.testing.assert_allclose(found.explanation.relevance, part.relevance, rtol=1e-9, atol=1e-12)
+    assert type(found.to_frame()) is type(frame)
+
+
+def test_of_an_array():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[5, 1] = 30.0
+    found = whyodd.find(X)
+    assert found.explanation.rows[0] == 5
+    assert found.explanation.reasons(0)[0].feature == "x1"
+
+
+def test_the_odd_rows_are_explained_the_oddest_first(found):
+    n = int(found.is_odd.sum())
+    assert found.n_odd == n > 10
+    assert len(found.explanation) == len(found.odd) == n
+    assert (np.diff(found.explanation.outlierness) <= 0.0).all()
+    np.testing.assert_array_equal(found.explanation.outlierness, found.outlierness[found.order[:n]])
+    assert sorted(member for group in found.groups for member in group.members) == list(range(n))
+
+
+def test_views(found):
+    assert found.why(0) == found.explanation.why(0)
+    assert len(found.top(3)) == 3
+    assert found[0].rows == found.order[0]
+    assert len(found) == 300
+    assert found.headline in repr(found)
+    assert found.why(0) in repr(found)
+    assert "<table" in found._repr_html_()
+    with pytest.raises(FrozenInstanceError):
+        found.threshold = 1.0
+
+
+def test_names_of_rows_are_kept_out_of_the_model(found):
+    assert "order" not in found.explanation.feature_names
+    frame = found.to_frame()
+    assert frame.columns == ["row", "id", "outlierness", "is_odd"]
+    assert frame["id"].to_list() == orders()["order"].to_list()
+    card = found.to_dict(top=1, checks=False)["anomalies"][0]
+    assert card["id"] == str(orders()["order"][card["row"]])
+
+
+def test_the_plain_dict_is_ready_for_json(found):
+    quick, whole = found.to_dict(top=5, checks=False), found.to_dict(top=5)
+    json.dumps(whole, allow_nan=False)
+    assert len(quick["anomalies"]) == 5
+    assert quick["trust"]["panels"] == []
+    assert len(whole["trust"]["panels"]) > 3
+    assert [card["change"] for card in quick["anomalies"]] == [None] * 5
+    assert any(card["change"] for card in whole["anomalies"])
+
+
+def test_lines_for_a_terminal_are_the_sentence(found):
+    card = found.to_dict(top=1, checks=False)["anomalies"][0]
+    reasons = [line for line in card["brief"] if not line["is_rest"]]
+    assert reasons
+    for line in reasons:
+        assert f"{line['words']}: {line['share_text']}" in card["why"]
+
+
+def test_writes_a_page(found, tmp_path):
+    found.report(tmp_path / "a.html", top=3)
+    whyodd.write_report(found, tmp_path / "b.html", top=3)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_draws(found):
+    assert found.plot("bars") is not None
+    with pytest.raises(ValueError, match="There is no plot 'pie'. Choose one of: 'bars'"):
+        found.plot("pie")
+
+
+def test_learns_from_other_rows():
+    found = whyodd.find(orders(), orders(seed=1), id_column="order")
+    pipeline = whyodd.auto(orders(seed=1).drop("order"))
+    e = whyodd.explain(pipeline, orders().drop("order"))
+    np.testing.assert_allclose(found.outlierness, e.outlierness, rtol=1e-12)
+
+
+def test_uses_a_model():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["a", "b"])
+    model = OneClassSVM(gamma=0.5, nu=0.1).fit(X)
+    found = whyodd.find(X.assign(c=1.0), model=model, top=20)
+    assert found.model is model
+    assert len(found.explanation) >= 20
+    np.testing.assert_array_equal(found.is_odd, model.predict(X) == -1)
+    assert found.notes[0] == "frame: ignored since the model was not fitted on them: 'c'."
+
+
+def test_a_share_of_the_rows_is_odd():
+    found = whyodd.find(orders().drop("order"), share=0.02)
+    assert found.n_odd == 6
+    assert len(found.explanation) == 10
+    assert len(found.odd) == 6
+
+
+def test_nothing_is_odd():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    found = whyodd.find(np.zeros((5, 2)), model=whyodd.KernelDensity().fit(X))
+    assert found.headline.startswith("None of 5 rows is above the threshold")
+    assert found.n_odd == 0
+
+
+def test_groups_of_columns_and_another_method():
+    found = whyodd.find(orders().drop("order"), groups={"basket": ["amount", "items"]}, method="nearest")
+    assert found.explanation.method == "nearest"
+    assert "basket" in found.explanation.feature_names
+
+
+def test_explains_the_rows_that_are_asked_for(found):
+    e = found.explain([7, 3], method="mean")
+    assert (e.rows.tolist(), e.method) == ([7, 3], "mean")
+
+
+def test_many_odd_rows_are_not_all_explained(monkeypatch):
+    monkeypatch.setattr("whyodd.findings.find.MOST_EXPLAINED", 12)
+    found = whyodd.find(orders().drop("order"), share=0.2, top=2)
+    assert MOST_EXPLAINED == 10_000
+    assert (found.n_odd, len(found.explanation)) == (60, 12)
+    assert "Only the 12 oddest of 60 odd rows are explained." in found.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"id_column": "nr"}, r"frame has no column 'nr'. It has: 'order', 'amount'"),
+        ({"share": 0.9}, "share=0.9: expected a part of the rows, above 0 and at most 0.5"),
+        ({"method": "tarot"}, "method='tarot' is unknown"),
+        ({"train": orders().drop("items")}, None),
+        ({"train": orders(), "model": object()}, "train and model exclude each other"),
+        ({"model": whyodd.Gaussian().fit(pd.DataFrame({"z": [1.0, 2.0, 4.0]}))}, "frame lacks columns .*'z'"),
+    ],
+)
+def test_wrong_arguments(options, words):
+    if words is None:  # columns that were not learned are told, not an error
+        assert "ignored since the model was not fitted on them: 'items'" in " ".join(
+            whyodd.find(orders(), **options).notes
+        )
+        return
+    with pytest.raises(ValueError, match=words):
+        whyodd.find(orders(), **options)
+
+
+def test_copies_are_told_whatever_the_frame():
+    rows = pl.DataFrame(
+        {"a": [float(i % 97) for i in range(100)], "b": [float(i % 97) ** 2 for i in range(100)]}
+    )
+    for change in FRAMES.values():
+        notes = " ".join(whyodd.find(change(rows)).notes)
+        assert "6 rows have an exact copy in frame: copies make each other normal." in notes
