@@ -181,6 +181,11 @@ class Explanation:
         return _read_only(self._variables.direction(self.network, _dense(self.data), self.expected))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What each row is called."""
+        return tuple(f"row {row}" for row in self.rows.tolist())
+
+    @property
     def is_additive(self) -> bool:
         """Whether relevance is in units of the outlierness: Σ_i R_i + unexplained = o."""
         return not bool(np.isnan(self.unexplained).any())
