@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from whyodd.explainers.explaining import explain
     from whyodd.explanations.table import Explanation
     from whyodd.findings.find import find
-    from whyodd.findings.findings import Findings
-    from whyodd.findings.write import write_report
+    from whyodd.findings.findings import Findings, write_report
     from whyodd.io.saving import load, save
     from whyodd.models.registry import (
         SVDD,
@@ -102,7 +101,7 @@ _HOME = {
     "patches": "whyodd",
     "plots": "whyodd",
     "save": "whyodd.io.saving",
-    "write_report": "whyodd.findings.write",
+    "write_report": "whyodd.findings.findings",
 }
 
 

@@ -6,7 +6,6 @@ import csv
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from whyodd.cli.picture_names import unique_stems
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.progress import progress_bar
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 _STRANGEST = 3  # pictures whose strangest window is drawn
 _DOTS_PER_INCH = (120, 400)  # least and most
+# File systems allow 255 bytes; drafts and endings need some.
+_MOST_BYTES = 160
 
 
 def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
@@ -100,3 +101,41 @@ def write_csv(result: OddPictures, written: dict[Path, Path], path: Path) -> Non
         writer = csv.DictWriter(file, list(lines[0]))
         writer.writeheader()
         writer.writerows(lines)
+
+
+def unique_stems(files: Sequence[Path]) -> list[str]:
+    """For each file a name without ending, of harmless letters; ``NAME`` and ``strangest-NAME`` all differ.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from whyodd.cli.picture_files import unique_stems
+    >>> unique_stems([Path("scan.png"), Path("scan.jpg"), Path("Scan.bmp"), Path("<b>.png")])
+    ['scan', 'scan-2', 'Scan-3', '_b_']
+    """
+    taken: set[str] = set()
+    stems = []
+    for file in files:
+        stem = _first_free(_harmless(file.stem), taken)
+        taken |= _names(stem)
+        stems.append(stem)
+    return stems
+
+
+def _first_free(stem: str, taken: set[str]) -> str:
+    count, name = 1, stem
+    while taken & _names(name):
+        count += 1
+        name = f"{stem}-{count}"
+    return name
+
+
+def _names(stem: str) -> set[str]:
+    # Some file systems do not tell upper from lower case.
+    return {stem.casefold(), f"strangest-{stem}".casefold()}
+
+
+def _harmless(stem: str) -> str:
+    letters = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in stem)
+    short = letters.encode("utf-8")[:_MOST_BYTES].decode("utf-8", errors="ignore")
+    return short.lstrip(".") or "picture"  # a leading dot would hide it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.experiments.page import Choice, Report, Statement, Table
+from whyodd.experiments.page import OpenPoint, Outcome, Statement, Table
 from whyodd.experiments.run import Experiment
 from whyodd.experiments.shaded import message_pieces, plain_pieces, shaded_figure
 
@@ -33,7 +33,7 @@ def load(source: Source) -> Messages:
     return source.messages()
 
 
-def perform(run: Run, messages: Messages) -> Report:
+def perform(run: Run, messages: Messages) -> Outcome:
     """Learn neutral comments, explain others, and show two of them."""
     measured = run.step("messages", lambda: _measured(run, messages))
     shown = {kind: _of_kind(measured, kind) for kind in _KINDS}
@@ -45,7 +45,7 @@ def perform(run: Run, messages: Messages) -> Report:
         "has, on the scale of its message. Below: the terms with most relevance, there and missing, in "
         "shares of o.",
     )
-    return Report(
+    return Outcome(
         results={"corpus": messages.corpus, **_summary(measured), "messages": shown},
         statements=_statements(measured, shown),
         choices=_choices(run, messages),
@@ -236,25 +236,29 @@ def _first(terms: NDArray[Any], k: int = 5) -> str:
     return ", ".join(f"'{term}'" for term in terms[:k].tolist())
 
 
-def _choices(run: Run, messages: Messages) -> list[Choice]:
+def _choices(run: Run, messages: Messages) -> list[OpenPoint]:
     words = {kind: " to ".join(map(str, run[f"words_{kind}"])) for kind in _KINDS}
     rule = "the one in the middle by outlierness"
     return [
-        Choice(
+        OpenPoint(
             "the corpus",
             f"{messages.corpus}; neutral: {len(messages.neutral):,}, learned: the first of them.",
         ),
-        Choice(
+        OpenPoint(
             "which two messages",
             f"Of the first {run['n_explained']:,} attacks with {words['attack']} words, {rule}; of as many "
             f"harmless comments that were not learned, with {words['harmless']} words, the same.",
         ),
-        Choice(
+        OpenPoint(
             "the lists below the messages are of 'most frequent terms'",
             "Terms with most relevance: which of them are frequent is not what the explanation is about.",
         ),
-        Choice("words that were never seen", "Each counts as a dimension on which all known messages are 0."),
-        Choice("a term that is in a message several times", "Its relevance is shared equally by its places."),
+        OpenPoint(
+            "words that were never seen", "Each counts as a dimension on which all known messages are 0."
+        ),
+        OpenPoint(
+            "a term that is in a message several times", "Its relevance is shared equally by its places."
+        ),
     ]
 
 

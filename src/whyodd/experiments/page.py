@@ -29,7 +29,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Choice:
+class OpenPoint:
     """Something the paper leaves open, and what was chosen."""
 
     silent: str
@@ -54,7 +54,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Report:
+class Outcome:
     """What an experiment found.
 
     Attributes
@@ -69,19 +69,19 @@ class Report:
 
     results: dict[str, Any]
     statements: Sequence[Statement]
-    choices: Sequence[Choice] = ()
+    choices: Sequence[OpenPoint] = ()
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
     notes: Sequence[str] = field(default=())
 
 
-def page(title: str, summary: str, report: Report, origin: Mapping[str, Any]) -> str:
+def page(title: str, summary: str, report: Outcome, origin: Mapping[str, Any]) -> str:
     """The page in Markdown.
 
     Parameters
     ----------
     title, summary : str
-    report : Report
+    report : Outcome
     origin : mapping
         Experiment, versions, seed, size, parameters and data, as in the JSON.
     """

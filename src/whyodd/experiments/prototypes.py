@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.experiments.page import Choice, Report, Statement, Table
+from whyodd.experiments.page import OpenPoint, Outcome, Statement, Table
 from whyodd.experiments.planes import prototypes_figure
 from whyodd.experiments.run import Experiment
 
@@ -35,7 +35,7 @@ def load(source: Source) -> None:
     """Nothing: the points are made."""
 
 
-def perform(run: Run, _: None) -> Report:
+def perform(run: Run, _: None) -> Outcome:
     """Measure both families on the same points, and draw them."""
     points = _points(run)
     measured = {family: run.step(family, lambda: _plane(run, points, family)) for family in FAMILIES}  # noqa: B023
@@ -53,7 +53,7 @@ def perform(run: Run, _: None) -> Report:
         "constants": dict(zip(slopes["kernels"].tolist(), slopes["constants"].tolist(), strict=True)),
         "distances": slopes["distances"],
     }
-    return Report(
+    return Outcome(
         results=results,
         statements=_statements(measured, slopes),
         choices=_CHOICES,
@@ -224,11 +224,11 @@ def _yes_or_no(holds: bool) -> str:
 
 
 _CHOICES = (
-    Choice(
+    OpenPoint(
         "the paper has drawings of the idea only",
         "Three clusters of made points, one-class SVMs with σ = 0.4.",
     ),
-    Choice("a bandwidth for Student", "The same σ: k = 1/(a + (d/σ)^q), a = 1."),
+    OpenPoint("a bandwidth for Student", "The same σ: k = 1/(a + (d/σ)^q), a = 1."),
 )
 
 

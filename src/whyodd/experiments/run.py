@@ -12,7 +12,7 @@ draws. :func:`carry_out` runs one and writes NAME.json, NAME.md, seconds.json an
 - ``run.random("patches")`` is a generator for one purpose: the same whether other steps were resumed or not.
 - ``with run.bar(100, "Explaining") as report: report(done)`` shows progress.
 - ``run.draw("curves", figure, "What it shows.")`` writes curves.png and curves.pdf and gives a ``Picture``.
-- It returns a :class:`whyodd.experiments.page.Report`: results for the JSON, and statements and pictures for
+- It returns a :class:`whyodd.experiments.page.Outcome`: results for the JSON, and statements and pictures for
   the page.
 """
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whyodd.experiments.data import Source
-    from whyodd.experiments.page import Report
+    from whyodd.experiments.page import Outcome
 
     Step = dict[str, Any]
 
@@ -77,7 +77,7 @@ class Experiment:
     load : callable
         ``load(source)`` reads the data by means of a :class:`whyodd.experiments.data.Source`.
     perform : callable
-        ``perform(run, data)`` measures and draws, and returns a :class:`~whyodd.experiments.page.Report`.
+        ``perform(run, data)`` measures and draws, and returns a :class:`~whyodd.experiments.page.Outcome`.
     packages : tuple of str
         Optional packages it needs.
     """
@@ -85,7 +85,7 @@ class Experiment:
     title: str
     parameters: Mapping[str, Mapping[str, Any]]
     load: Callable[[Source], Any]
-    perform: Callable[[Run, Any], Report]
+    perform: Callable[[Run, Any], Outcome]
     packages: tuple[str, ...] = ("matplotlib",)
 
     def parameters_of(self, size: Size) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class Run:
                 "data or versions), or broken: computed anew."
             )
 
-    def write(self, report: Report, experiment: Experiment) -> None:
+    def write(self, report: Outcome, experiment: Experiment) -> None:
         """Write NAME.json, NAME.md and seconds.json."""
         origin = self.origin()
         content = {**origin, "results": plain(report.results)}
@@ -245,7 +245,7 @@ def carry_out(
     fresh: bool = False,
     progress: bool = False,
     say: Callable[[str], None] = _say,
-) -> Report:
+) -> Outcome:
     """Run an experiment and write all its files.
 
     Parameters
@@ -269,7 +269,7 @@ def carry_out(
 
     Returns
     -------
-    Report
+    Outcome
     """
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file: expected a folder to write to. Choose another --out.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.experiments.circle import KINDS, contrast, hidden_circle
-from whyodd.experiments.page import Choice, Report, Statement, Table
+from whyodd.experiments.page import OpenPoint, Outcome, Statement, Table
 from whyodd.experiments.run import Experiment
 from whyodd.io.images import read_image, resized
 
@@ -53,7 +53,7 @@ def load(source: Source) -> Images:
     return {name: read_image(source.register(found[name])) for name in names}
 
 
-def perform(run: Run, images: Images) -> Report:
+def perform(run: Run, images: Images) -> Outcome:
     """Explain each picture by its own patches, and compare with Sobel's edges."""
     shown = _pictures(run, images)
     with run.bar(len(shown), "Explaining pictures") as report:
@@ -69,7 +69,7 @@ def perform(run: Run, images: Images) -> Report:
         f"0 to its {_DARKEST:.1%} quantile.",
     )
     numbers = {name: _numbers(one) for name, one in measured.items()}
-    return Report(
+    return Outcome(
         results={"pictures": numbers},
         statements=_statements(numbers),
         choices=_CHOICES,
@@ -227,18 +227,18 @@ def _span(values: Sequence[float], form: str) -> str:
 
 
 _CHOICES = (
-    Choice(
+    OpenPoint(
         "how the grid is perturbed",
         "A drawn grid, shifted by 2 pixels or blurred by 0.7 pixels within 20 pixels of a random place: the "
         "class 'grid' of the data set is not among the pictures. The shifted circle can be seen on a close "
         "look.",
     ),
-    Choice("which pictures", "Named in the parameters; parking lots of UC Merced instead of PatternNet."),
-    Choice(
+    OpenPoint("which pictures", "Named in the parameters; parking lots of UC Merced instead of PatternNet."),
+    OpenPoint(
         "how many patches are learned", "`max_patches` random ones of all, with stride 1; all are explained."
     ),
-    Choice("a patch that was learned would explain itself", "Its own center is left out."),
-    Choice("colour", "All channels, raw values of 0 to 255; relevance is summed over them."),
+    OpenPoint("a patch that was learned would explain itself", "Its own center is left out."),
+    OpenPoint("colour", "All channels, raw values of 0 to 255; relevance is summed over them."),
 )
 
 

@@ -270,6 +270,24 @@ class Findings:
         return str(self.odd._repr_html_())
 
 
+def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **options: Any) -> None:
+    """Write one self-contained HTML page: what is odd, why, and how far to trust it.
+
+    Parameters
+    ----------
+    e : explanation, or Findings
+        Of rows, images, series or messages.
+    path : str or path
+        The file, such as ``report.html``; what was there is replaced once the page is complete.
+    top : int, default 50
+        How many items are told in detail.
+    **options
+        As of :meth:`whyodd.Findings.of`, for an explanation.
+    """
+    found = e if isinstance(e, Findings) else Findings.of(e, **options)
+    found.report(path, top)
+
+
 def oddest_threshold(scores: NDArray[np.float64]) -> float:
     """A threshold that the oddest twentieth exceeds, for a model that has none of its own."""
     return float(np.quantile(scores, 1.0 - _SHARE_WITHOUT_THRESHOLD, method="lower"))

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 from whyodd.cli.app import app
 from whyodd.cli.image import Border, show
-from whyodd.cli.picture_files import write_results
-from whyodd.cli.picture_names import unique_stems
+from whyodd.cli.picture_files import unique_stems, write_results
 from whyodd.findings.pictures import Settings, explain_pictures
 from whyodd.io.images import read_image, resized
 from whyodd.io.terminal import printable

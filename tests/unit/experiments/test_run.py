@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from whyodd.experiments.data import Source
-from whyodd.experiments.page import Choice, Report, Statement, Table
+from whyodd.experiments.page import OpenPoint, Outcome, Statement, Table
 from whyodd.experiments.run import Experiment, Run, carry_out, plain, versions
 
 TOY = """
 import os, time
 import numpy as np
-from whyodd.experiments.page import Report, Statement
+from whyodd.experiments.page import Outcome, Statement
 from whyodd.experiments.run import Experiment
 
 def load(source):
@@ -32,7 +32,7 @@ def second(run):
 def perform(run, data):
     one = run.step("one", lambda: {"a": run.random("a").standard_normal((2, 2)), "n": run["n"]})
     two = run.step("two", lambda: second(run))
-    return Report({**one, **two, "missing": float("nan")}, [Statement("p", "m", "holds")])
+    return Outcome({**one, **two, "missing": float("nan")}, [Statement("p", "m", "holds")])
 
 TOY = Experiment("Toy", {"default": {"n": 3, "q": (1.0, 2.0)}, "quick": {"n": 1}}, load, perform)
 """
@@ -217,10 +217,10 @@ def test_page_has_statements_pictures_choices_and_origin(tmp_path):
         from whyodd.plots.figures import blank_figure
 
         picture = run.draw("line", blank_figure((1.0, 1.0)), "A line.")
-        return Report(
+        return Outcome(
             {},
             [Statement("it | falls", "it\nrises", "does not hold")],
-            [Choice("the slope", "0.5")],
+            [OpenPoint("the slope", "0.5")],
             [picture],
             [Table("Numbers", ("a", "b"), [("1", "2")])],
             ["Beware."],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import whyodd
-from whyodd.findings.write import write_report
+from whyodd.findings.findings import write_report
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from whyodd.experiments.cifar.figures import draw_curves, draw_heatmaps
 from whyodd.experiments.cifar.page import choices, tables
 from whyodd.experiments.cifar.statements import statements
 from whyodd.experiments.cifar.summary import METHODS, summarize
-from whyodd.experiments.page import Report
+from whyodd.experiments.page import Outcome
 from whyodd.experiments.run import Experiment
 from whyodd.explainers.explaining import explain
 from whyodd.models.registry import OneClassSVM
@@ -74,7 +74,7 @@ def tried_kernels(run: Run) -> list[TriedKernel]:
     return six + [TriedKernel("student", q, run["literal_sigma"], is_literal=True) for q in run["degrees"]]
 
 
-def perform(run: Run, data: Data) -> Report:
+def perform(run: Run, data: Data) -> Outcome:
     """For each kernel: train on patches, explain test images by all methods, and flip their pixels."""
     images = chosen_images(run, data)
     kernels = tried_kernels(run)
@@ -84,7 +84,7 @@ def perform(run: Run, data: Data) -> Report:
             before = position * len(images)
             measured[kernel.key] = _measure_kernel(run, data, kernel, images, _from(before, report))
     results = summarize(measured)
-    return Report(
+    return Outcome(
         results=results,
         statements=statements(results),
         choices=choices(results, len(data["x_train"])),

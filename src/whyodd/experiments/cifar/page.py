@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whyodd.experiments.cifar.summary import METHODS, OTHERS, kernel_name
-from whyodd.experiments.page import Choice, Table
+from whyodd.experiments.page import OpenPoint, Table
 
 
-def choices(results: dict[str, Any], n_train: int) -> list[Choice]:
+def choices(results: dict[str, Any], n_train: int) -> list[OpenPoint]:
     """What the paper leaves open."""
     one = next(iter(results["kernels"].values()))
     literal = results["literal"]
@@ -17,11 +17,11 @@ def choices(results: dict[str, Any], n_train: int) -> list[Choice]:
         for key, value in literal.items()
     )
     return [
-        Choice(
+        OpenPoint(
             "Windows of an image: 625 in the paper, but a 32×32 image has 26 · 26 = 676 of 7×7 pixels.",
             "All 676, one pixel apart.",
         ),
-        Choice(
+        OpenPoint(
             "Bandwidth of the Student kernels: 1 / (a + d^q) has none, and d is in the hundreds.",
             "The same as for the exponential kernels, σ = 0.1 quantile of distances to the nearest "
             "neighbour, 1 / (a + (d/σ)^q) with a = 1. Taken literally (σ = 1) the kernel matrix of these "
@@ -29,25 +29,25 @@ def choices(results: dict[str, Any], n_train: int) -> list[Choice]:
             f"{weights}), while the paper finds it nearly singular for q = 4. A table below has the literal "
             "kernels, too.",
         ),
-        Choice("Number of test images.", f"{one['n_images']}, at random, of the ten classes in turn."),
-        Choice(
+        OpenPoint("Number of test images.", f"{one['n_images']}, at random, of the ten classes in turn."),
+        OpenPoint(
             "Training patches: 30,000 of 50,000 images.",
             f"{one['n_patches']:,} of {n_train:,} images, at random; the same ones for all kernels.",
         ),
-        Choice(
+        OpenPoint(
             "Whether a pixel is flipped as a whole.",
             "With all its channels, by the sum of their relevance; the outlierness is recorded at "
             f"{len(one['curves']['dtd']['mean']) - 1} steps of equally many pixels.",
         ),
-        Choice(
+        OpenPoint(
             "What sums up a curve.",
             "The area below it, by trapezoids, over its first value and with an axis from 0 to 1.",
         ),
-        Choice(
+        OpenPoint(
             "SA for a sum over windows.",
             "The squared gradient of the sum over all windows with respect to each pixel and channel.",
         ),
-        Choice(
+        OpenPoint(
             "q = 4, where the exponential kernel is indefinite.",
             "Training ends in a stationary point; a table has what is left of the violation of conditions.",
         ),

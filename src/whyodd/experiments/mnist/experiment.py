@@ -17,7 +17,7 @@ from whyodd.experiments.mnist.figures import (
     draw_sides,
 )
 from whyodd.experiments.mnist.page import CHOICES, statements, tables
-from whyodd.experiments.page import Report
+from whyodd.experiments.page import Outcome
 from whyodd.experiments.run import Experiment
 from whyodd.explainers.explaining import explain
 from whyodd.explainers.method import Task
@@ -54,7 +54,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
-def perform(run: Run, data: Data) -> Report:
+def perform(run: Run, data: Data) -> Outcome:
     """Train on each class, explain inliers and both types of outliers, and measure the two sides."""
     measured = []
     with run.bar(10, "Explaining classes") as report:
@@ -64,7 +64,7 @@ def perform(run: Run, data: Data) -> Report:
     examples = run.step("examples", lambda: _examples(run, data))
     embedding = run.step("embedding", lambda: _embedding(run, data))
     results = summarize(measured, run)
-    return Report(
+    return Outcome(
         results=results,
         statements=statements(results),
         choices=CHOICES,

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from whyodd.experiments.page import Choice, Statement, Table
+from whyodd.experiments.page import OpenPoint, Statement, Table
 
 CHOICES = (
-    Choice(
+    OpenPoint(
         "λ of MVN.",
         "1, on pixel values from 0 to 255, fixed beforehand. A figure shows what other values give.",
     ),
-    Choice(
+    OpenPoint(
         "What training images, and how many test points.",
         "All training digits of a class; of its test digits `test_per_class` at random, and as many outliers "
         "of either type, made of test digits only.",
     ),
-    Choice(
+    OpenPoint(
         "How a random sample of another random class is drawn.",
         "A class among the other nine, all alike, then one of its test digits; left and right of type II "
         "apart from each other.",
     ),
-    Choice(
+    OpenPoint(
         "What the share of a side is.",
         "Of each point H_left / (H_left + H_right), then the mean over points, then over the ten classes. "
         "What DTD leaves unexplained is on neither side, and told apart.",
