@@ -14,7 +14,7 @@ from whyodd.cli.extras import check_installed
 from whyodd.experiments.registry import EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
-    from whyodd.experiments.page import Report
+    from whyodd.experiments.page import Outcome
     from whyodd.experiments.run import Size
 
 
@@ -94,7 +94,7 @@ def list_experiments(console: Console) -> None:
     console.print("\nExample: whyodd paper prototypes", highlight=False)
 
 
-def show(report: Report, console: Console) -> None:
+def show(report: Outcome, console: Console) -> None:
     """Print what the paper states beside what was measured."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0))
     for title in ("the paper states", "measured here", "verdict"):
