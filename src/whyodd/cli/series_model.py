@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.patches.items import as_items
-from whyodd.patches.words import time_text
+from whyodd.patches.places import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanations.raw_variables import deviates
 from whyodd.explanations.sentences import text
+from whyodd.explanations.variables import deviates
 from whyodd.findings.groups import count_of_rows
 
 if TYPE_CHECKING:

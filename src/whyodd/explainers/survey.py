@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from whyodd.compute.points import is_sparse
-from whyodd.explainers.checks import generator, keywords
-from whyodd.explainers.explained import explained
-from whyodd.explainers.explaining import check_is_network
+from whyodd.explainers.explaining import explain_prepared
 from whyodd.explainers.own_centers import own_by_training_row
-from whyodd.explainers.reading import Reader
-from whyodd.explainers.registry import find_method
+from whyodd.explainers.preparing import PreparedModel
 from whyodd.inputs.frames import as_frame
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import offers, score_rows
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -43,7 +40,7 @@ class Survey:
 
     Attributes
     ----------
-    reader : Reader
+    reader : PreparedModel
         The model.
     X : array, CSR matrix or data frame of shape (n, d)
         The rows as they were given.
@@ -55,7 +52,7 @@ class Survey:
         are left out.
     """
 
-    reader: Reader
+    reader: PreparedModel
     X: Any
     own: Indices | None
     outlierness: NDArray[np.float64]
@@ -80,7 +77,7 @@ class Survey:
         exclude_self : {"auto", False}, default "auto"
             Whether rows that are centers leave those out, if X demonstrably holds the training rows.
         """
-        reader, n = Reader.of(model), count_rows(X)
+        reader, n = PreparedModel.of(model), count_rows(X)
         own = _own(reader, X, n) if exclude_self == "auto" else None
         known = set(_keys(reader.network.centers)) if own is None and _knows_rows(reader.network) else set()
         scores, n_known = np.empty(n), 0
@@ -89,7 +86,7 @@ class Survey:
                 rows = np.arange(start, min(start + _BLOCK, n))
                 inputs = reader.inputs(take_rows(X, rows))
                 left_out = None if own is None else own[rows]
-                scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
+                scores[rows] = score_rows(reader.network, inputs, own=left_out, n_jobs=n_jobs)
                 n_known += sum(key in known for key in _keys(inputs)) if known else 0
                 if told is not None:
                     told(int(rows[-1]) + 1)
@@ -111,22 +108,17 @@ class Survey:
         progress: bool = False,
     ) -> Explanation:
         """Explain some rows, given by their positions; otherwise as :func:`whyodd.explain`."""
-        chosen, settings = find_method(method), keywords(options)
-        chosen.check_options(method, settings)
-        check_is_network(self.reader.network, method, self.reader.model)
-        normal = settings.pop("normal", None)
         positions = np.asarray(rows, dtype=np.intp)
-        return explained(
-            self.reader.read(take_rows(self.X, positions)),
-            None if self.own is None else self.own[positions],
-            method,
-            chosen,
-            settings,
-            rows=positions,
+        return explain_prepared(
+            self.reader.rows(take_rows(self.X, positions)),
+            own=None if self.own is None else self.own[positions],
+            method=method,
             groups=groups,
-            normal=None if normal is None else self.reader.read_normal(normal),
-            random=generator(random_state),
+            options=options,
+            normal_of=self.reader,
+            random_state=random_state,
             progress=progress,
+            rows=positions,
         )
 
 
@@ -144,7 +136,7 @@ def take_rows(X: Any, rows: Indices) -> Any:
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
 
 
-def _own(reader: Reader, X: Any, n: int) -> Indices | None:
+def _own(reader: PreparedModel, X: Any, n: int) -> Indices | None:
     """The center to leave out for each row, as ``own_centers`` has it; reads only rows that may be one."""
     network = reader.network
     if not _knows_rows(network) or network.n_rows != n:
@@ -155,7 +147,7 @@ def _own(reader: Reader, X: Any, n: int) -> Indices | None:
 
 def _knows_rows(network: Any) -> bool:
     """Whether the centers are training rows."""
-    return isinstance(network, DistanceNetwork) and network.rows is not None
+    return offers(network, "leave_out") and network.rows is not None
 
 
 def _keys(points: Points) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.sentences import number
-from whyodd.patches.words import place_text, time_text
+from whyodd.patches.places import place_text, time_text
 from whyodd.report.items.reasons import REASONS, reason, whole
 
 if TYPE_CHECKING:

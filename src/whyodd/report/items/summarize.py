@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.base import at_least_one
 from whyodd.explanations.sentences import number
-from whyodd.explanations.table import at_least_one
 from whyodd.patches.colours import common_limit
-from whyodd.patches.words import place_text
+from whyodd.patches.places import place_text
 from whyodd.report.items.messages import message_item, message_reasons, strongest
 from whyodd.report.items.pictures import image_item, image_reasons, room
 from whyodd.report.items.reasons import others, unexplained, whole
@@ -178,9 +178,7 @@ def _line(e: Items, i: int, rank: int, kind: _Kind) -> dict[str, Any]:
 
 def _head(e: Items, i: int, rank: int) -> dict[str, Any]:
     row, outlierness = int(e.rows[i]), float(e.outlierness[i])
-    given = None if isinstance(e, TextExplanation) else e.names[i]
-    # A name that only counts the items is none of their own.
-    own = None if given == f"item {row}" else given
+    own = None if e.ids is None else e.names[i]
     return {
         "rank": rank,
         "row": row,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +62,7 @@ def conservation_panel(e: AnyExplanation) -> dict[str, Any]:
     title = "Parts add up"
     if not is_additive(e):
         return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=method_of(e)))
-    gaps = conservation_gap(_sums(e))
+    gaps = conservation_gap(e)
     if gaps.size == 0:
         return panel(title, "nothing to check", "unknown", "There is nothing that was explained.")
     gap = float(gaps.max())
@@ -125,12 +124,3 @@ def _verdict(value: float, good: float, fair: float) -> str:
 
 def _bar(label: str, value: float) -> dict[str, Any]:
     return {"label": label, "value": value, "value_text": percent(value)}
-
-
-def _sums(e: AnyExplanation) -> Any:
-    """What a check of sums needs of an explanation; of messages the absent terms are relevant, too."""
-    if not isinstance(e, TextExplanation):
-        return e
-    present = np.asarray(e.relevance.sum(axis=1))
-    relevance = np.column_stack([present, e.absent_relevance])
-    return SimpleNamespace(relevance=relevance, unexplained=e.unexplained, outlierness=e.outlierness)

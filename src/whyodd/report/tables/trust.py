@@ -11,7 +11,7 @@ from scipy import stats
 
 from whyodd.evaluation.flipping import area, flip_explanation
 from whyodd.evaluation.stability import stability_of
-from whyodd.explainers.explaining import again
+from whyodd.explainers.explaining import explained_by
 from whyodd.explainers.registry import EXPLAINERS
 from whyodd.explanations.sentences import percent
 from whyodd.network.distance_network import DistanceNetwork
@@ -129,7 +129,10 @@ class Areas:
     @classmethod
     def of(cls, e: Explanation, random_state: int) -> Areas:
         """Flip the variables of an explanation's rows."""
-        others = {"nearest": again(e, "nearest"), "random": again(e, "random", random_state=random_state)}
+        others = {
+            "nearest": explained_by(e, "nearest"),
+            "random": explained_by(e, "random", random_state=random_state),
+        }
         n_variables = e.relevance.shape[1]
         checkpoints = None if n_variables <= _CHECKPOINTS else _CHECKPOINTS
         curves = flip_explanation(e, {"own": e, **others}, checkpoints=checkpoints)
