@@ -17,7 +17,6 @@ import whyodd
 from contracts.fitted import FITTED, LINEAR, Case, Known
 from reference import pooled
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.linear import LINEAR_MODELS, linear_score
 from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
 from whyodd.maths.hard_poolings import LocalReach
@@ -37,28 +36,24 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() == ADAPTERS.keys()
+    assert FITTED.keys() | LINEAR.keys() == ADAPTERS.keys()
     assert all(FITTED.values())
 
 
-def test_every_linear_model_has_a_fitted_one():
-    assert LINEAR.keys() == LINEAR_MODELS.keys()
-
-
-@pytest.mark.parametrize("path", [*ADAPTERS, *LINEAR_MODELS])
+@pytest.mark.parametrize("path", ADAPTERS)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
     assert f"{cls.__module__}.{cls.__qualname__}" == path
 
 
-@pytest.mark.parametrize("adapt", [*ADAPTERS.values(), *LINEAR_MODELS.values()])
-def test_adapter_says_how_the_models_own_score_is_recovered(adapt):
-    doc = inspect.getdoc(adapt)
+@pytest.mark.parametrize("adapter", ADAPTERS.values())
+def test_adapter_says_how_the_models_own_score_is_recovered(adapter):
+    doc = inspect.getdoc(adapter.read)
     assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize("path", FITTED)
 def test_fitted_models_are_those_of_the_adapter(path):
     assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in FITTED[path])
 
@@ -108,19 +103,19 @@ class TestNetworkOfAModel:
         assert_agrees(whyodd.explain(model, X), pooled.explain_network(X, network, own), network)
 
 
-@pytest.mark.parametrize("path", LINEAR_MODELS)
+@pytest.mark.parametrize("path", LINEAR)
 class TestLinearModel:
     def test_gives_back_the_models_own_scores(self, path):
         case = LINEAR[path]
         model = case.fit(X)
-        linear = linear_score(model)
+        linear = whyodd.neuralize(model)
         for score in case.scores:
             recovered = score.recovered(Known(model, linear.offset, linear.outlierness(ROWS)))
             np.testing.assert_allclose(recovered, score.own(model, ROWS), rtol=1e-9, atol=1e-12)
 
     def test_is_decomposed_onto_the_variables_with_their_signs(self, path):
         model = LINEAR[path].fit(X)
-        linear, e = linear_score(model), whyodd.explain(model, ROWS)
+        linear, e = whyodd.neuralize(model), whyodd.explain(model, ROWS)
         for x, relevance, unexplained, o in zip(ROWS, e.relevance, e.unexplained, e.outlierness, strict=True):
             terms = [-w * value for w, value in zip(linear.coef, x, strict=True)]
             np.testing.assert_allclose(relevance, terms, rtol=1e-15)
@@ -128,7 +123,7 @@ class TestLinearModel:
 
     def test_unfitted_model_says_to_fit(self, path):
         with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
-            linear_score(clone(LINEAR[path].model))
+            whyodd.neuralize(clone(LINEAR[path].model))
 
 
 def assert_agrees(e, expected, network):

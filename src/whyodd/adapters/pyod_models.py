@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whyodd.adapters.class_paths import class_path, find_entry
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
@@ -14,12 +16,14 @@ from whyodd.adapters.sklearn_covariance import from_covariance
 from whyodd.adapters.sklearn_density import from_kernel_density
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
-from whyodd.adapters.sklearn_svm import from_one_class_svm
+from whyodd.adapters.sklearn_svm import from_one_class_svm, threshold_of_similarity
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from whyodd.network.linear_score import LinearScore
 
 # What PyOD's KNN makes of the distances to the neighbours.
 _METHODS: dict[str, Callable[[int], Nearest]] = {
@@ -32,10 +36,11 @@ _METHODS: dict[str, Callable[[int], Nearest]] = {
 _NEAREST_CENTROID = {"sklearn.cluster._kmeans.KMeans": True, "sklearn.cluster._kmeans.MiniBatchKMeans": True}
 
 
-def from_pyod_ocsvm(model: Any) -> DistanceNetwork:
-    """Network of a fitted ``pyod.models.ocsvm.OCSVM(kernel="rbf")``, that of its one-class SVM.
+def from_pyod_ocsvm(model: Any) -> DistanceNetwork | LinearScore:
+    """Network of a fitted ``pyod.models.ocsvm.OCSVM(kernel="rbf")``, or the score of a linear one.
 
-    ``decision_function`` = ``model.detector_.offset_`` - exp(offset - o).
+    That of its one-class SVM: ``decision_function`` = ``model.detector_.offset_`` - exp(offset - o), or o of
+    ``kernel="linear"``.
     """
     _require_fitted(model)
     return from_one_class_svm(model.detector_)
@@ -102,3 +107,23 @@ def from_pyod_cblof(model: Any) -> DistanceNetwork:
 def _require_fitted(model: Any) -> None:
     # The last thing every fit sets that is missing, or None, before.
     require_fitted(model, "decision_scores_")
+
+
+def threshold_of_pyod_svm(model: Any, network: Any) -> float:
+    """``decision_function`` = ``detector_.offset_`` - exp(offset - o), or o of a linear one."""
+    if model.kernel == "linear":
+        return float(model.threshold_)
+    return threshold_of_similarity(
+        float(np.ravel(model.detector_.offset_)[0]) - float(model.threshold_), network
+    )
+
+
+def threshold_of_pyod_score(model: Any, network: DistanceNetwork) -> float:
+    """``decision_function`` = o - offset, which is 0 for distances."""
+    return float(model.threshold_) + network.offset
+
+
+def threshold_of_pyod_mcd(model: Any, network: DistanceNetwork) -> float:
+    """``decision_function`` = 2 o."""
+    del network
+    return 0.5 * float(model.threshold_)

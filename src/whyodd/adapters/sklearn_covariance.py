@@ -62,3 +62,9 @@ def _root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(inverse[:, None] * precision * inverse)
     kept = values > len(precision) * np.finfo(np.float64).eps * values.max()
     return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scale)
+
+
+def threshold_of_envelope(model: Any, network: DistanceNetwork) -> float:
+    """Of an ``EllipticEnvelope``: ``score_samples`` = -2 o."""
+    del network
+    return -0.5 * float(model.offset_)

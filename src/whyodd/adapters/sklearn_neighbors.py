@@ -106,3 +106,9 @@ def neighbor_network(search: Any, pooling: Pooling) -> DistanceNetwork:
     rows = search._fit_X if sparse.issparse(search._fit_X) else np.asarray(search._fit_X)
     n = search.n_samples_fit_
     return DistanceNetwork(rows, pooling=pooling, rows=np.arange(n), n_rows=n)
+
+
+def threshold_of_local_outlier_factor(model: Any, network: DistanceNetwork) -> float:
+    """``score_samples`` = -o."""
+    del network
+    return -float(model.offset_)

@@ -1,4 +1,4 @@
-"""scikit-learn's one-class SVM as a distance network."""
+"""scikit-learn's one-class SVMs: a distance network, or a linear score."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
+from whyodd.compute.points import to_dense
 from whyodd.kernels import Exponential
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.linear_score import LinearScore
 
 
-def from_one_class_svm(model: Any) -> DistanceNetwork:
-    """Network of a fitted ``sklearn.svm.OneClassSVM(kernel="rbf")``.
+def from_one_class_svm(model: Any) -> DistanceNetwork | LinearScore:
+    """Network of a fitted ``sklearn.svm.OneClassSVM(kernel="rbf")``, or the score of a linear one.
 
     scikit-learn's score is s(x) = Σ_j c_j exp(-γ d_j²) with dual coefficients c_j that sum to νn. With
     α_j = c_j / Σc, σ = 1/√(2γ) and the offset log Σc it is recovered from the outlierness o = -log g:
     ``score_samples`` = exp(offset - o) and ``decision_function`` = exp(offset - o) - ``model.offset_``.
+    Of ``kernel="linear"`` o = -``decision_function``, as in :func:`from_sgd_svm`.
 
     Parameters
     ----------
     model : sklearn.svm.OneClassSVM
-        Fitted with ``kernel="rbf"``, on dense or CSR data.
+        Fitted with ``kernel="rbf"`` or ``"linear"``, on dense or CSR data.
 
     Returns
     -------
-    DistanceNetwork
-        The support vectors as centers, with the training rows they came from.
+    DistanceNetwork or LinearScore
+        The support vectors as centers, with the training rows they came from; or the weights.
 
     Examples
     --------
@@ -42,10 +45,13 @@ def from_one_class_svm(model: Any) -> DistanceNetwork:
     >>> np.allclose(np.exp(network.offset - network.outlierness(X)), model.score_samples(X))
     True
     """
+    if model.kernel == "linear":
+        require_fitted(model, "support_vectors_")
+        return _linear_score(model)
     if model.kernel != "rbf":
         raise UnsupportedModelError(
             f"OneClassSVM(kernel={model.kernel!r}) does not work on distances, expected kernel='rbf'. "
-            "Fit it again with OneClassSVM(kernel='rbf'). (whyodd.explain takes a linear one as it is.)"
+            "Fit it again with OneClassSVM(kernel='rbf') or 'linear'."
         )
     require_fitted(model, "support_vectors_")
     # libsvm's (1, m) coefficients are sparse if the model was fitted on sparse data.
@@ -60,3 +66,29 @@ def from_one_class_svm(model: Any) -> DistanceNetwork:
         rows=model.support_,
         n_rows=model.shape_fit_[0],
     )
+
+
+def from_sgd_svm(model: Any) -> LinearScore:
+    """Score of a fitted ``sklearn.linear_model.SGDOneClassSVM``: o = -``decision_function``.
+
+    With w = ``coef_`` and ρ = ``offset_``; ``score_samples`` = ρ - o.
+    """
+    require_fitted(model, "coef_")
+    return _linear_score(model)
+
+
+def _linear_score(model: Any) -> LinearScore:
+    # (1, d), (d,), or sparse if the model was fitted on sparse data.
+    return LinearScore(np.ravel(to_dense(model.coef_)), float(model.offset_[0]))
+
+
+def threshold_of_svm(model: Any, network: DistanceNetwork | LinearScore) -> float:
+    """``score_samples`` = exp(offset - o); o = -``decision_function`` of a linear one, which cuts at 0."""
+    if model.kernel == "linear":
+        return 0.0
+    return threshold_of_similarity(float(np.ravel(model.offset_)[0]), network)
+
+
+def threshold_of_similarity(least: float, network: DistanceNetwork | LinearScore) -> float:
+    """What falls short of it is an outlier; every row reaches 0."""
+    return network.offset - math.log(least) if least > 0.0 else math.inf

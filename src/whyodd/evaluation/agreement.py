@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from whyodd.evaluation.localisation import top_places
 from whyodd.evaluation.relevances import side_by_side
-from whyodd.explanations.table import at_least_one
+from whyodd.explanations.base import at_least_one
 from whyodd.inputs.frames import build_frame
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from whyodd.adapters.neuralize import UnsupportedModelError, neuralize
 from whyodd.adapters.pipelines import split_pipeline
 from whyodd.compute.points import to_dense
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +133,9 @@ def _score_of(model: Any) -> tuple[Callable[[Floats], Floats], Floats, float]:
         network = neuralize(model)
     except UnsupportedModelError:
         return _own_score(model), np.zeros(_n_features(model)), 1.0
+    if not offers(network, "distances"):
+        score = network.outlierness if network is model else _own_score(model)
+        return score, np.zeros(_n_features(model)), 1.0
     points = to_dense(network.centers).astype(np.float64)
     origin = points.mean(axis=0)
     extent = float(np.abs(points - origin).max())

@@ -14,14 +14,13 @@ from whyodd.evaluation.causes import mean_and_error
 from whyodd.evaluation.conservation import conservation_gap, unexplained_share
 from whyodd.evaluation.flipping import area, flip
 from whyodd.evaluation.localisation import average_precision, hit_rate, roc_auc
+from whyodd.evaluation.patch_flipping import has_windows
 from whyodd.evaluation.stability import Probe
 from whyodd.explainers.checks import keywords
-from whyodd.explainers.explaining import explain
+from whyodd.explainers.explaining import explain, explains_items
 from whyodd.explainers.registry import find_method
 from whyodd.inputs.frames import as_frame, build_frame
-from whyodd.patches import PatchModel
 from whyodd.progress import progress_bar
-from whyodd.texts import TextModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -189,7 +188,7 @@ def compare(
     chosen = _choose(metrics, model, mask)
     methods = _checked_names(methods, "methods", "['dtd', 'nearest']")
     settings = _checked_options(options, methods)
-    frame = None if isinstance(model, PatchModel) else as_frame(X)
+    frame = None if has_windows(model) else as_frame(X)
     with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
         lines: list[dict[str, Any]] = []
         reference = explain(model, X, options=settings.get("dtd"), random_state=random_state)
@@ -217,8 +216,8 @@ def _line(judged: Judged, chosen: Mapping[str, Metric]) -> dict[str, float]:
 
 def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, Metric]:
     """Metrics that were asked for, or all that apply."""
-    if isinstance(model, TextModel):
-        raise TypeError("compare() is for tables, images and series: texts have one method of explanation.")
+    if explains_items(model) and not has_windows(model):
+        raise TypeError(f"compare() is for tables, images and series, but a {type(model).__name__} came.")
     lacks = {name: _lacking(metric, model, mask) for name, metric in METRICS.items()}
     if metrics is None:
         return {name: metric for name, metric in METRICS.items() if lacks[name] is None}
@@ -234,7 +233,7 @@ def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, M
 def _lacking(metric: Metric, model: Any, mask: Any) -> str | None:
     if metric.needs_mask and mask is None:
         return "compares with what is to blame: pass it as mask"
-    if metric.needs_table and isinstance(model, PatchModel):
+    if metric.needs_table and has_windows(model):
         return "is for rows of tables. Leave it out for images and series"
     return None
 

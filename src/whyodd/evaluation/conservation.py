@@ -17,7 +17,7 @@ def conservation_gap(explanation: Any) -> Floats:
 
     Parameters
     ----------
-    explanation : Explanation or PatchExplanation
+    explanation : Explanation, PatchExplanation or TextExplanation
 
     Returns
     -------
@@ -26,8 +26,7 @@ def conservation_gap(explanation: Any) -> Floats:
         is not in units of it.
     """
     o = explanation.outlierness
-    total = np.array([np.sum(r, dtype=np.float64) for r in explanation.relevance])
-    return _over(np.abs(total + explanation.unexplained - o), o)
+    return _over(np.abs(explanation.summed_relevance + explanation.unexplained - o), o)
 
 
 def unexplained_share(explanation: Any) -> Floats:
@@ -35,7 +34,7 @@ def unexplained_share(explanation: Any) -> Floats:
 
     Parameters
     ----------
-    explanation : Explanation or PatchExplanation
+    explanation : Explanation, PatchExplanation or TextExplanation
 
     Returns
     -------

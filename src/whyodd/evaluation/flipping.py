@@ -13,17 +13,14 @@ from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.flipping.removals import Removals, stages_of
-from whyodd.evaluation.network_flipping import NetworkFlipping
-from whyodd.evaluation.patch_flipping import flip_items
+from whyodd.evaluation.patch_flipping import flip_items, has_windows
 from whyodd.evaluation.relevances import numbers, values_of
+from whyodd.explainers.explaining import explains_items
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.reading import read, reading_of
-from whyodd.explanations.table import Explanation
-from whyodd.network.distance_network import DistanceNetwork
-from whyodd.patches import PatchModel
+from whyodd.explainers.preparing import PreparedModel, PreparedRows
+from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
-from whyodd.texts import TextModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.explainers.own_centers import ExcludeSelf
-    from whyodd.explainers.reading import Reading
+    from whyodd.explanations.table import Explanation
 
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
@@ -101,13 +98,15 @@ def flip(
     >>> curves, area(curves)
     (array([[2.5, 0.5, 0. , 0. ]]), array([0.23333333]))
     """
-    if isinstance(model, TextModel):
-        raise UnsupportedModelError("flip() is for tables, images and series, but a TextModel came.")
+    if explains_items(model) and not has_windows(model):
+        raise UnsupportedModelError(
+            f"flip() is for tables, images and series, but a {type(model).__name__} came."
+        )
     methods = dict(relevance) if isinstance(relevance, Mapping) else {"": relevance}
     if not methods:
         raise ValueError("relevance is an empty mapping: expected at least one method.")
     _check_checkpoints(checkpoints)
-    if isinstance(model, PatchModel):
+    if has_windows(model):
         curves = flip_items(
             model,
             X,
@@ -160,7 +159,8 @@ def _flip_rows(
     progress: bool,
     n_jobs: int | None,
 ) -> dict[str, Wide]:
-    return _flip_reading(read(model, X), methods, checkpoints, exclude_self, progress, n_jobs)
+    rows = PreparedModel.of(model).rows(X)
+    return _flip_prepared(rows, methods, checkpoints, exclude_self, progress, n_jobs)
 
 
 def flip_explanation(
@@ -172,7 +172,8 @@ def flip_explanation(
     ----------
     e : Explanation
     relevances : mapping of str to Explanation or array of shape (n, d)
-        Explanations of the same rows in the same variables, such as those of :func:`whyodd.explainers.again`.
+        Explanations of the same rows in the same variables, such as those of
+        :func:`whyodd.explainers.explaining.explained_by`.
     checkpoints : int, optional
         As for :func:`flip`.
 
@@ -181,37 +182,35 @@ def flip_explanation(
     dict of str to ndarray of shape (n, d + 1) or (n, checkpoints + 1)
     """
     _check_checkpoints(checkpoints)
-    same = {name: replace(e, relevance=_relevance_of(given)) for name, given in relevances.items()}
-    return _flip_reading(reading_of(e), same, checkpoints, "auto", progress=False, n_jobs=None)
+    same = {
+        name: replace(e, relevance=getattr(given, "relevance", given)) for name, given in relevances.items()
+    }
+    rows = PreparedRows.of_explanation(e)
+    return _flip_prepared(rows, same, checkpoints, "auto", progress=False, n_jobs=None)
 
 
-def _relevance_of(given: Any) -> Any:
-    return given.relevance if isinstance(given, Explanation) else given
-
-
-def _flip_reading(
-    reading: Reading,
+def _flip_prepared(
+    rows: PreparedRows,
     methods: Mapping[str, Any],
     checkpoints: int | None,
     exclude_self: ExcludeSelf,
     progress: bool,
     n_jobs: int | None,
 ) -> dict[str, Wide]:
-    if not isinstance(reading.network, DistanceNetwork):
+    if not offers(rows.network, "flip"):
         raise UnsupportedModelError(
-            "A linear one-class SVM measures no distances that could be set to 0. "
+            f"A {type(rows.network).__name__} measures no distances that could be set to 0. "
             "Flip the variables of a model with a kernel."
         )
-    task = Task(reading.network, reading.inputs)
-    if reading.through is not None:
-        task = Task(reading.network, reading.inputs, through=reading.through).in_variables()
-    flipping = NetworkFlipping(task.network)
+    task = Task(rows.network, rows.inputs)
+    if rows.through is not None:
+        task = Task(rows.network, rows.inputs, through=rows.through).in_variables()
     n, curves = task.X.shape[0], {}
     with progress_bar(n * len(methods), "Flipping rows") if progress else nullcontext() as told:
         for position, (name, relevance) in enumerate(methods.items()):
-            stages, steps = _stages(relevance, reading, checkpoints, task.network.n_features)
-            own = _own(relevance, reading, exclude_self)
-            curves[name] = flipping.curves(
+            stages, steps = _stages(relevance, rows, checkpoints, task.X.shape[1])
+            own = _own(relevance, rows, exclude_self)
+            curves[name] = task.network.flip(
                 task.X,
                 Removals.of(stages, steps),
                 own,
@@ -221,34 +220,34 @@ def _flip_reading(
     return curves
 
 
-def _stages(relevance: Any, reading: Reading, checkpoints: int | None, n_columns: int) -> tuple[Any, int]:
+def _stages(relevance: Any, rows: PreparedRows, checkpoints: int | None, n_columns: int) -> tuple[Any, int]:
     """(n, columns) the step in which each column of the network goes, and how many steps there are."""
-    entries = _entries(relevance, reading)
+    entries = _entries(relevance, rows)
     n_entries = len(set(entries.tolist()))
-    values = _checked_relevance(relevance, reading, n_entries)
+    values = _checked_relevance(relevance, rows, n_entries)
     steps = n_entries if checkpoints is None else int(checkpoints)
     by_entry = stages_of(values, steps)
-    columns = by_entry[:, entries if reading.origin is None else entries[reading.origin]]
+    columns = by_entry[:, entries if rows.origin is None else entries[rows.origin]]
     # What no variable can make stands last, and goes last.
     beyond = np.full((len(columns), n_columns - columns.shape[1]), steps, dtype=np.int32)
     return np.hstack([columns, beyond]), steps
 
 
-def _entries(relevance: Any, reading: Reading) -> Indices:
+def _entries(relevance: Any, rows: PreparedRows) -> Indices:
     """The entry of ``relevance`` that each variable belongs to: its own, or that of its group."""
-    count = len(reading.variables.names)
-    is_grouped = isinstance(relevance, Explanation) and relevance.variables is not None
-    groups = relevance.variables.groups if is_grouped else None
+    count = len(rows.variables.names)
+    variables = getattr(relevance, "variables", None)
+    groups = None if variables is None else variables.groups
     entries = np.arange(count)
     for place, members in enumerate(groups or ()):
         entries[list(members)] = place
     return entries
 
 
-def _checked_relevance(relevance: Any, reading: Reading, count: int) -> Wide:
-    n = reading.inputs.shape[0]
+def _checked_relevance(relevance: Any, rows: PreparedRows, count: int) -> Wide:
+    n = rows.inputs.shape[0]
     is_array = isinstance(relevance, (list, tuple, np.ndarray))
-    given = relevance if is_array else values_of(relevance, "relevance", reading.variables.names)
+    given = relevance if is_array else values_of(relevance, "relevance", rows.variables.names)
     values = numbers(given, "relevance").astype(np.float64)
     if values.shape != (n, count):
         raise ValueError(
@@ -257,14 +256,14 @@ def _checked_relevance(relevance: Any, reading: Reading, count: int) -> Wide:
         )
     if np.isnan(values).any():
         raise ValueError("relevance has NaN in it, expected numbers to sort variables by.")
-    if isinstance(relevance, Explanation):
-        _check_same_rows(relevance, reading)
+    if _is_explanation(relevance):
+        _check_same_rows(relevance, rows)
     return values
 
 
-def _check_same_rows(explanation: Explanation, reading: Reading) -> None:
+def _check_same_rows(explanation: Explanation, rows: PreparedRows) -> None:
     """Variables of a row in the order of another row's would be nonsense that looks like a result."""
-    one, two = explanation.data, reading.data
+    one, two = explanation.data, rows.data
     if any(sparse.issparse(data) or data.dtype.kind not in "iuf" for data in (one, two)):
         return  # told apart with more effort than it is worth
     # Of an explanation in float32 the rows are, too.
@@ -275,11 +274,16 @@ def _check_same_rows(explanation: Explanation, reading: Reading) -> None:
         )
 
 
-def _own(relevance: Any, reading: Reading, exclude_self: ExcludeSelf) -> Indices | None:
-    if isinstance(relevance, Explanation) and exclude_self == "auto":
-        return relevance.excluded
-    is_transformed = reading.origin is not None
-    return own_centers(reading.network, reading.inputs, exclude_self, transformed=is_transformed)
+def _is_explanation(relevance: Any) -> bool:
+    """Whether relevance comes with the rows that it explains."""
+    return hasattr(relevance, "excluded")
+
+
+def _own(relevance: Any, rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:
+    if _is_explanation(relevance) and exclude_self == "auto":
+        return relevance.excluded  # type: ignore[no-any-return]
+    is_transformed = rows.origin is not None
+    return own_centers(rows.network, rows.inputs, exclude_self, transformed=is_transformed)
 
 
 def _after(told: Callable[[int], None] | None, before: int) -> Callable[[int], None] | None:

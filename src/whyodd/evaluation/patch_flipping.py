@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.flipping.removals import Removals, stages_of
-from whyodd.evaluation.network_flipping import NetworkFlipping
 from whyodd.evaluation.relevances import numbers
-from whyodd.patches import PatchExplanation
 from whyodd.patches.scale import blocks
 from whyodd.progress import progress_bar
 
@@ -53,9 +51,8 @@ def flip_items(
         {name: _twin(model, item, methods[name], i, exclude_self) for name in methods}
         for i, item in enumerate(given)
     ]
-    scales = [(scale, NetworkFlipping(scale.network)) for scale in model.scales_]
     total = len(methods) * sum(
-        len(scale.view.grid(item.values.shape[:-1])) for item in given for scale, _ in scales
+        len(scale.view.grid(item.values.shape[:-1])) for item in given for scale in model.scales_
     )
     curves = np.zeros((len(methods), len(given), steps + 1))
     with progress_bar(total, "Flipping pixels") if progress else nullcontext() as told:
@@ -73,16 +70,15 @@ def flip_items(
                 _pixel_stages(lists[name][i], item, steps, single_values, f"relevance of item {i}")
                 for name in methods
             ]
-            for scale, flipping in scales:
+            for scale in model.scales_:
                 curves[:, i] += _flip_item(
-                    scale, flipping, values, stages, steps, list(twins[i].values()), report, n_jobs
+                    scale, values, stages, steps, list(twins[i].values()), report, n_jobs
                 )
     return dict(zip(methods, curves, strict=True))
 
 
 def _flip_item(
     scale: Scale,
-    flipping: NetworkFlipping,
     values: Floats,
     stages: Sequence[Stages],
     steps: int,
@@ -103,7 +99,7 @@ def _flip_item(
             X = np.tile(patches[start : start + at_a_time], (len(stages), 1))
             removals = _joined([part.of_windows(cells, steps) for part in parts])
             own = np.concatenate([own[some] for own in owns])
-            curves = flipping.curves(X, removals, own, n_jobs=n_jobs)
+            curves = scale.network.flip(X, removals, own, n_jobs=n_jobs)
             sums += curves.reshape(len(stages), len(some), -1).sum(axis=1)
     return np.asarray(scale.weight * sums)
 
@@ -193,7 +189,7 @@ def _by_pixel(relevance: Wide, item: Item, single_values: bool, what: str) -> Wi
 def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
     """One array for each item."""
     n = len(given)
-    arrays: Any = relevance.relevance if isinstance(relevance, PatchExplanation) else relevance
+    arrays: Any = getattr(relevance, "relevance", relevance)
     if not isinstance(arrays, (list, tuple, np.ndarray)):
         raise TypeError(
             "relevance must be a PatchExplanation or a list with an array for each item, but "
@@ -203,12 +199,22 @@ def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
         arrays = arrays if arrays.shape[:1] == (1,) else arrays[None]
     if len(arrays) != n:
         raise ValueError(f"{len(arrays)} arrays of relevance came for {n} item(s): expected one for each.")
-    if isinstance(relevance, PatchExplanation) and not _are_same(relevance.items, given):
+    if _is_explanation(relevance) and not _are_same(relevance.items, given):
         raise ValueError(
             "relevance explains other items than these, or the same in another order. Pass those that were "
             "explained."
         )
     return arrays  # type: ignore[no-any-return]
+
+
+def has_windows(model: object) -> bool:
+    """Whether a model cuts what it judges into windows, each with a score."""
+    return hasattr(model, "score_map")
+
+
+def _is_explanation(relevance: Any) -> bool:
+    """Whether relevance comes with the items that it explains."""
+    return hasattr(relevance, "twins")
 
 
 def _are_same(some: Sequence[Item], others: Sequence[Item]) -> bool:
@@ -218,6 +224,6 @@ def _are_same(some: Sequence[Item], others: Sequence[Item]) -> bool:
 
 def _twin(model: PatchModel, item: Item, relevance: Any, i: int, exclude_self: Any) -> int | None:
     """The training item whose patches are left out for this one."""
-    if isinstance(relevance, PatchExplanation) and exclude_self == "auto":
-        return relevance.twins[i]
+    if _is_explanation(relevance) and exclude_self == "auto":
+        return relevance.twins[i]  # type: ignore[no-any-return]
     return model.twin_of(item, exclude_self)

@@ -13,10 +13,10 @@ from whyodd.compute.points import to_dense
 from whyodd.explainers.checks import generator, keywords, whole_number
 from whyodd.explainers.explaining import explain
 from whyodd.explainers.method import Task
-from whyodd.explainers.reading import read, read_normal, reading_of
+from whyodd.explainers.preparing import PreparedModel, PreparedRows
 from whyodd.explainers.registry import EXPLAINERS
-from whyodd.explanations.table import Explanation
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.explanations.base import TABLE
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.explainers.own_centers import ExcludeSelf
-    from whyodd.explainers.reading import Reading
+    from whyodd.explanations.table import Explanation
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
@@ -155,7 +155,7 @@ class Probe:
     ----------
     task : Task
         The rows (n, k) as they reach the network.
-    reading : Reading
+    prepared : PreparedRows
         The way back from the network's variables to those people know.
     method : str
     options : mapping
@@ -165,7 +165,7 @@ class Probe:
     """
 
     task: Task
-    reading: Reading
+    prepared: PreparedRows
     method: str
     options: Mapping[str, Any]
     spread: Floats
@@ -196,23 +196,24 @@ class Probe:
         random_state: int | None,
     ) -> Probe:
         """Get ready for rows near those of an explanation of rows of X."""
-        _check_measures_distances(e, model)
+        _check_is_table(e, model)
         settings = keywords(options)
         normal = settings.pop("normal", None)
-        given = None if normal is None else read_normal(model, normal)
-        return cls._of_rows(e, read(model, X), settings, given, random_state)
+        prepared = PreparedModel.of(model)
+        given = None if normal is None else prepared.normal(normal)
+        return cls._of_rows(e, prepared.rows(X), settings, given, random_state)
 
     @classmethod
     def near(cls, e: Explanation, random_state: int | None) -> Probe:
         """Get ready for rows near those of an explanation by a method with its default options."""
-        _check_measures_distances(e, e.network)
-        return cls._of_rows(e, reading_of(e), {}, None, random_state)
+        _check_is_table(e, e.network)
+        return cls._of_rows(e, PreparedRows.of_explanation(e), {}, None, random_state)
 
     @classmethod
     def _of_rows(
         cls,
         e: Explanation,
-        reading: Reading,
+        prepared: PreparedRows,
         options: Mapping[str, Any],
         given: NDArray[np.floating] | None,
         random_state: int | None,
@@ -222,11 +223,11 @@ class Probe:
             e.network,
             rows,
             own=e.excluded,
-            through=reading.through,
+            through=prepared.through,
             given=given,
             random=generator(random_state),
         )
-        return cls(task, reading, e.method, options, _spread(e.network, rows))
+        return cls(task, prepared, e.method, options, _spread(e.network, rows))
 
     def stability(self, scale: float, n: int, random_state: int | None) -> Stability:
         """Move every row ``n`` times, as :func:`stability` has it."""
@@ -261,22 +262,24 @@ class Probe:
         """Normalised relevance r = R / Σ_i |R_i| of points, without the own centers of these rows."""
         own = None if rows is None else np.asarray(self.task.own)[rows]
         task = replace(self.task, X=points, own=None if own is None or (own < 0).all() else own)
-        relevance = self.reading.in_variables(EXPLAINERS[self.method].decompose(task, self.options).relevance)
+        relevance = self.prepared.in_variables(
+            EXPLAINERS[self.method].decompose(task, self.options).relevance
+        )
         total = np.abs(relevance).sum(axis=1, keepdims=True)
         return np.asarray(np.divide(relevance, total, out=np.zeros(relevance.shape), where=total > 0.0))
 
 
-def _check_measures_distances(e: Any, model: object) -> None:
-    if not isinstance(e, Explanation) or not isinstance(e.network, DistanceNetwork):
+def _check_is_table(e: Any, model: object) -> None:
+    if e.kind is not TABLE:
         raise TypeError(
-            f"{type(model).__name__} is no model of distances between the rows of a table, "
-            "of which stability and continuity are known. Pass such a model, and a table."
+            f"{type(model).__name__} is no model of the rows of a table, of which stability and continuity "
+            "are known. Pass such a model, and a table."
         )
 
 
-def _spread(network: DistanceNetwork, rows: Floats) -> Floats:
-    """Standard deviation (k,) of each variable among the centers; among the rows for a lone center."""
-    if network.n_centers == 1:
+def _spread(network: Any, rows: Floats) -> Floats:
+    """Standard deviation (k,) of each variable among the centers; among the rows if there are not two."""
+    if not offers(network, "centers") or network.n_centers == 1:
         return np.asarray(rows.std(axis=0))
     centers, weights = np.asarray(to_dense(network.centers), dtype=np.float64), network.weights
     return np.asarray(np.sqrt(weights @ (centers - weights @ centers) ** 2))

@@ -24,15 +24,15 @@ _NAMES_IN_A_MESSAGE = 10
 
 
 def read_columns(
-    X: object, n_features: int, fitted_names: Sequence[str] | None
+    X: object, n_features: int | None, fitted_names: Sequence[str] | None
 ) -> tuple[Matrix, tuple[str, ...]]:
     """Read the values of ``X`` in the order of the fit, and the names of their columns.
 
     Parameters
     ----------
     X : array, CSR matrix or data frame of shape (n, d)
-    n_features : int
-        Number of columns the model was fitted on.
+    n_features : int or None
+        Number of columns the model was fitted on, if it knows.
     fitted_names : sequence of str or None
         The model's ``feature_names_in_``, if it has them: columns of a frame are matched by name.
     """
@@ -41,9 +41,10 @@ def read_columns(
         _check_names(frame.columns, fitted_names)
         X = frame.select(list(fitted_names)).to_native()
     matrix = as_matrix(X)
-    if matrix.values.shape[1] != n_features:
-        raise ValueError(_wrong_number(matrix.values.shape[1], n_features, fitted_names))
-    names = matrix.names or fitted_names or [f"x{i}" for i in range(n_features)]
+    count = matrix.values.shape[1]
+    if n_features is not None and count != n_features:
+        raise ValueError(_wrong_number(count, n_features, fitted_names))
+    names = matrix.names or fitted_names or [f"x{i}" for i in range(count)]
     return matrix, tuple(map(str, names))
 
 

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from whyodd.adapters.errors import UnsupportedModelError
+import numpy as np
+
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
-from whyodd.explainers.explained import explained
-from whyodd.explainers.groups import grouped_relevance
+from whyodd.explainers.groups import grouped_relevance, sum_columns, with_groups
+from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.patchwise import explain_patches
-from whyodd.explainers.reading import read, read_normal, reading_of
+from whyodd.explainers.preparing import PreparedModel, PreparedRows
 from whyodd.explainers.registry import find_method
-from whyodd.network.distance_network import DistanceNetwork
-from whyodd.patches import PatchModel
-from whyodd.texts import TextModel
+from whyodd.explanations.base import TABLE, checked_ids
+from whyodd.explanations.table import Explanation
+from whyodd.network.waist import offers
+from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
-    from whyodd.explainers.reading import Reading
-    from whyodd.explanations.table import Explanation
+
+    Indices = NDArray[np.intp]
 
 
 def explain(
@@ -42,15 +44,17 @@ def explain(
     progress: bool = False,
     n_jobs: int | None = None,
     dtype: DTypeLike | None = None,
+    names: Sequence[Any] | None = None,
+    time: str | None = None,
 ) -> Any:
     """Explain why each row of X is odd: o(x) = Σ_i R_i + unexplained.
 
     Parameters
     ----------
     model : fitted model, Pipeline or DistanceNetwork
-        What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, a search over the
-        parameters of either (its best one is explained), or a linear one-class SVM (whose decomposition is
-        signed, R_i = -w_i x_i, and relative to x = 0). Also a PatchModel or a TextModel, X being its items.
+        What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
+        parameters of either (its best one is explained). The decomposition of a linear one-class SVM is
+        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
@@ -74,6 +78,10 @@ def explain(
         Threads; all cores if None.
     dtype : float32 or float64, optional
         Precision of the computation; that of X if None.
+    names : sequence, optional
+        What to call the rows, images, series or messages.
+    time : str, optional
+        For series in data frames: the column that tells the time.
 
     Returns
     -------
@@ -90,39 +98,114 @@ def explain(
     >>> print(e.why(k=1))
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
     """
-    chosen = find_method(method)
-    settings, drawing = keywords(options), generator(random_state)
-    chosen.check_options(method, settings)
-    if isinstance(model, (PatchModel, TextModel)):
-        _check_unused(model, groups=groups, dtype=dtype, normal=settings.get("normal"))
-    if isinstance(model, PatchModel):
-        shared: dict[str, Any] = {"exclude_self": exclude_self, "progress": progress, "n_jobs": n_jobs}
-        return explain_patches(model, X, method, chosen, settings, drawing, shared)
-    if isinstance(model, TextModel):
-        _check_is_dtd(method, model)
-        return model.explain(X, exclude_self=exclude_self, progress=progress, n_jobs=n_jobs)
-    reading = read(model, X)
-    own = _own_centers(reading, exclude_self)
-    if dtype is not None:
-        reading = reading.in_precision(dtype)
-    check_is_network(reading.network, method, model)
-    normal = settings.pop("normal", None)
-    return explained(
-        reading,
-        own,
-        method,
-        chosen,
-        settings,
+    if explains_items(model):
+        shared: dict[str, Any] = {
+            "method": method,
+            "exclude_self": exclude_self,
+            "options": options,
+            "names": names,
+        }
+        shared |= {"random_state": random_state, "progress": progress, "n_jobs": n_jobs}
+        given = {"groups": groups, "dtype": dtype, "time": time}
+        asked = {name: value for name, value in given.items() if value is not None}
+        _check_taken(model, asked)
+        return model.explain(X, **shared, **asked)
+    if time is not None:
+        raise ValueError("time is for series: a table has no column of it. Leave it out.")
+    find_method(method).check_options(method, keywords(options))
+    prepared = PreparedModel.of(model)
+    rows = prepared.rows(X)
+    own = _own_centers(rows, exclude_self)
+    return explain_prepared(
+        rows if dtype is None else rows.in_precision(dtype),
+        own=own,
+        method=method,
         groups=groups,
-        normal=None if normal is None else read_normal(model, normal),
-        random=drawing,
+        options=options,
+        normal_of=prepared,
+        random_state=random_state,
         progress=progress,
         n_jobs=n_jobs,
+        ids=checked_ids(names, len(rows), TABLE),
     )
 
 
-def again(e: Explanation, method: str, *, random_state: int | None = None) -> Explanation:
-    """Explain the rows of an explanation by another method, without need of the model.
+def explain_prepared(
+    prepared: PreparedRows,
+    *,
+    own: Indices | None = None,
+    method: str = "dtd",
+    groups: Groups | None = None,
+    options: Mapping[str, Any] | None = None,
+    normal_of: PreparedModel | None = None,
+    random_state: int | None = None,
+    progress: bool = False,
+    n_jobs: int | None = None,
+    rows: Indices | None = None,
+    ids: tuple[Any, ...] | None = None,
+) -> Explanation:
+    """Explain rows that are prepared already, by any method; otherwise as :func:`explain`.
+
+    Whoever scores a large table in blocks keeps what is worth it of each, ``rows.take(odd)``, and hands it on
+    here, all as one (``PreparedRows.joined``): nothing is transformed twice.
+
+    Parameters
+    ----------
+    prepared : PreparedRows
+        Of ``PreparedModel.of(model).rows(X)``.
+    own : ndarray of int of shape (n,), optional
+        The center to leave out for each row, or -1.
+    method, groups, options, random_state, progress, n_jobs
+        As for :func:`explain`.
+    normal_of : PreparedModel, optional
+        The model, which makes of ``options["normal"]`` what reaches the network.
+    rows : ndarray of int of shape (n,), optional
+        Where each row stood in what was given; by default they are all of it.
+    ids : tuple, optional
+        What people call the rows.
+    """
+    chosen, settings = find_method(method), keywords(options)
+    chosen.check_options(method, settings)
+    normal = settings.pop("normal", None)
+    chosen.check_model(method, prepared.network, has_normal=normal is not None)
+    with progress_bar(len(prepared), "Explaining rows") if progress else nullcontext(_unheard) as report:
+        task = Task(
+            prepared.network,
+            prepared.inputs,
+            own=own,
+            through=prepared.through,
+            given=None if normal is None or normal_of is None else normal_of.normal(normal),
+            random=generator(random_state),
+            n_jobs=n_jobs,
+            report=report,
+        )
+        parts = chosen.decompose(task, settings)
+    relevance = prepared.in_variables(parts.relevance)
+    variables, names = prepared.variables, prepared.variables.names
+    if groups is not None:
+        variables, names, place = with_groups(variables, groups)
+        relevance = sum_columns(relevance, place, len(names))
+    return Explanation(
+        relevance=relevance,
+        outlierness=parts.outlierness,
+        unexplained=parts.unexplained,
+        inlierness=np.exp(parts.log_inlierness),
+        feature_names=names,
+        data=variables.grouped(prepared.data),
+        rows=np.arange(len(prepared)) if rows is None else rows,
+        excluded=np.full(len(prepared), -1) if own is None else own,
+        network=prepared.network,
+        frame_kind=prepared.frame_kind,
+        inputs=prepared.inputs,
+        variables=variables,
+        method=method,
+        threshold=prepared.threshold,
+        ids=ids,
+    )
+
+
+def explained_by(e: Explanation, method: str, *, random_state: int | None = None) -> Explanation:
+    """Explanation of the rows of another one by another method, without need of the model.
 
     Parameters
     ----------
@@ -133,41 +216,36 @@ def again(e: Explanation, method: str, *, random_state: int | None = None) -> Ex
     random_state : int, optional
         Seed of what a method draws at random.
     """
-    chosen, reading = find_method(method), reading_of(e)
-    check_is_network(e.network, method, e.network)
     own = None if (e.excluded < 0).all() else e.excluded
-    other = explained(reading, own, method, chosen, {}, random=generator(random_state))
+    rows = PreparedRows.of_explanation(e)
+    other = explain_prepared(rows, own=own, method=method, random_state=random_state)
     relevance = grouped_relevance(other.relevance, e.variables)
-    kept = {name: getattr(e, name) for name in ("feature_names", "data", "rows", "excluded", "variables")}
-    return replace(other, relevance=relevance, **kept)
+    kept = ("feature_names", "data", "rows", "excluded", "variables", "ids")
+    return replace(other, relevance=relevance, **{name: getattr(e, name) for name in kept})
 
 
-def _own_centers(reading: Reading, exclude_self: ExcludeSelf) -> NDArray[np.intp] | None:
-    if not isinstance(reading.network, DistanceNetwork):
-        return None  # nothing to leave out
+def explains_items(model: object) -> bool:
+    """Whether a model is one of images, series or messages: it explains them itself."""
+    return hasattr(model, "explain") and not isinstance(model, type)
+
+
+def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:
+    taken = inspect.signature(model.explain).parameters
+    for name in asked:
+        if name not in taken:
+            raise ValueError(f"{name} is not for a {type(model).__name__}. Leave it out.")
+
+
+def _own_centers(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:
     # Of a pipeline people scale the columns themselves, and its columns go by other names. A learned metric
     # scales them itself.
-    if reading.origin is None and reading.network.metric is None:
-        warn_of_dominating_column(reading.network.centers, reading.variables.names)
-    is_transformed = reading.origin is not None
-    return own_centers(reading.network, reading.inputs, exclude_self, transformed=is_transformed)
+    is_transformed = rows.origin is not None
+    if not is_transformed and offers(rows.network, "distances") and rows.network.metric is None:
+        warn_of_dominating_column(rows.network.centers, rows.variables.names)
+    if not offers(rows.network, "leave_out"):
+        return None
+    return own_centers(rows.network, rows.inputs, exclude_self, transformed=is_transformed)
 
 
-def _check_unused(model: object, **arguments: object) -> None:
-    given = [name for name, value in arguments.items() if value is not None]
-    if given:
-        raise ValueError(f"{given[0]} is for tables, not for a {type(model).__name__}. Leave it out.")
-
-
-def check_is_network(network: object, method: str, model: object) -> None:
-    """A linear model has one way to be explained."""
-    if not isinstance(network, DistanceNetwork):
-        _check_is_dtd(method, model)
-
-
-def _check_is_dtd(method: str, model: object) -> None:
-    if method != "dtd":
-        raise UnsupportedModelError(
-            f"method={method!r} is not for a {type(model).__name__}, which has a way of its own. "
-            "Leave method out, or choose 'dtd'."
-        )
+def _unheard(done: int) -> None:
+    """Progress nobody asked for."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.explanations.raw_variables import Variables
+    from whyodd.explanations.variables import Variables
 
     Groups = Mapping[str, Sequence[str]]
 

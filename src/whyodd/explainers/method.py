@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.points import to_dense
+from whyodd.compute.soft.passes import Scores
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
-from whyodd.network.distance_network import Decomposition, DistanceNetwork
+from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import Decomposition, offers, score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Scores
     from whyodd.maths.linear_maps import LinearMap
     from whyodd.maths.metrics import Metric
 
@@ -32,7 +34,7 @@ class Task:
 
     Attributes
     ----------
-    network : DistanceNetwork
+    network : DistanceNetwork, or other member of the waist
     X : ndarray or CSR matrix of shape (n, d)
         The rows as they reach the network.
     own : ndarray of int of shape (n,), optional
@@ -50,7 +52,7 @@ class Task:
         To be called with the number of rows done.
     """
 
-    network: DistanceNetwork
+    network: Any
     X: Points
     own: NDArray[np.intp] | None = None
     through: LinearMap | None = None
@@ -63,24 +65,37 @@ class Task:
     @property
     def normal(self) -> Floats:
         """(N, d) normal rows to compare with: those given, else the centers."""
-        return np.asarray(to_dense(self.network.centers) if self.given is None else self.given)
+        if self.given is not None:
+            return np.asarray(self.given)
+        if not offers(self.network, "centers"):
+            raise UnsupportedModelError(_lacks("centers", self.network))
+        return np.asarray(to_dense(self.network.centers))
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """(N,) how much each of them counts: α for centers, the same for rows that were given."""
         if self.given is None:
-            return self.network.weights
+            return np.asarray(self.network.weights)
         return np.full(len(self.given), 1.0 / len(self.given))
+
+    @property
+    def metric(self) -> Metric | None:
+        """How the network measures distances; None for the plain distance."""
+        return self.network.metric if offers(self.network, "distances") else None
 
     @cached_property
     def scores(self) -> Scores:
         """Outlierness and log-inlierness of the rows."""
-        return self.network.assign(self.X, own=self.own, n_jobs=self.n_jobs)
+        if offers(self.network, "centers"):
+            scores: Scores = self.network.assign(self.X, own=self.own, n_jobs=self.n_jobs)
+            return scores
+        o = score_rows(self.network, self.X, own=self.own, n_jobs=self.n_jobs)
+        return Scores(o, -o, np.zeros(o.size), np.zeros(o.size))
 
     def outlierness(self, points: Floats, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Outlierness of points (k, d), each without the own center of the row (k,) that it varies."""
         own = None if self.own is None else self.own[rows]
-        return self.network.outlierness(points, own=own, n_jobs=self.n_jobs)
+        return score_rows(self.network, points, own=own, n_jobs=self.n_jobs)
 
     def in_variables(self) -> Task:
         """The same task in the variables before the linear map, in which the map is part of the distance.
@@ -100,7 +115,7 @@ class Task:
     @property
     def n_inputs(self) -> int:
         """How many variables reach the model."""
-        return self.network.n_features if self.back is None else len(self.back)
+        return int(self.X.shape[1]) if self.back is None else len(self.back)
 
     def lifted(self, points: Floats) -> Floats:
         """Points (k, n_inputs) as they reach the model, in the variables of this task."""
@@ -137,6 +152,9 @@ class Method:
         ``relevance(task, **options)`` gives (n, d), the relevance of the variables of ``task.network``.
     is_additive : bool
         Whether relevance is in units of the outlierness, so that o - Σ_i R_i is what is left unexplained.
+    needs : frozenset of str
+        What a member of the waist must offer to be explained in this way. Normal rows that are given stand
+        for its centers, and for what it expects.
     root : callable, optional
         For relevance that is a square: what is squared, (n, d). Over windows of images and series it is
         this that adds up.
@@ -148,6 +166,7 @@ class Method:
 
     relevance: Callable[..., Floats]
     is_additive: bool = False
+    needs: frozenset[str] = frozenset()
     root: Callable[..., Floats] | None = None
     on_item: Callable[..., Floats] | None = None
     extra: str | None = None
@@ -170,15 +189,35 @@ class Method:
             takes = ", ".join(map(repr, known)) or "none"
             raise ValueError(f"method={name!r} has no option {unknown[0]!r}. It takes: {takes}.")
 
+    def check_model(self, name: str, network: Any, *, has_normal: bool = False) -> None:
+        """Raise an ``UnsupportedModelError`` for a member of the waist that does not offer what it takes."""
+        needs = self.needs - _NORMAL_ROWS_DO if has_normal else self.needs
+        for need in sorted(needs):
+            if not offers(network, need):
+                raise UnsupportedModelError(f"method={name!r} is not for it. {_lacks(need, network)}")
+
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
         """Relevance of the variables before ``task.through``, beside the outlierness."""
         scores = task.scores  # first, since this tells of rows that are too far away for any method
-        n_variables = task.network.n_features if task.through is None else task.through.n_inputs
+        n_variables = task.X.shape[1] if task.through is None else task.through.n_inputs
         with np.errstate(over="ignore", invalid="ignore"):
             relevance = self.relevance(task.in_variables(), **options)[:, :n_variables]
             relevance = relevance.astype(task.X.dtype, copy=False)
         _check_representable(relevance)
         return measured(scores, relevance, self.is_additive)
+
+
+# Stand-ins for what a member of the waist does not know itself.
+_NORMAL_ROWS_DO = frozenset({"centers", "expected"})
+_LACKS = {
+    "centers": "knows no rows to compare with. Pass some as options={'normal': rows}, or choose 'dtd'.",
+    "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
+    "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
+}
+
+
+def _lacks(need: str, network: object) -> str:
+    return f"A {type(network).__name__} {_LACKS[need]}"
 
 
 def _check_representable(relevance: Floats) -> None:

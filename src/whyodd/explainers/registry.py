@@ -17,20 +17,23 @@ from whyodd.explainers.methods.shapley import shapley
 from whyodd.explainers.methods.sobel import edges, edges_of_item
 from whyodd.explainers.methods.taylor import taylor
 
+# What a method needs of a member of the waist, beside its outlierness.
+_CENTERS, _DISTANCES, _EXPECTED = (frozenset({name}) for name in ("centers", "distances", "expected"))
+
 EXPLAINERS: dict[str, Method] = {
-    "coin": Method(coin),
+    "coin": Method(coin, needs=_CENTERS),
     "dtd": DeepTaylor(deep_taylor, is_additive=True),
-    "integrated_gradients": Method(integrated_gradients, is_additive=True),
-    "mean": Method(mean),
-    "micenkova": Method(micenkova),
-    "mvn": Method(mvn),
-    "nearest": Method(nearest),
-    "occlusion": Method(occlusion),
+    "integrated_gradients": Method(integrated_gradients, is_additive=True, needs=_DISTANCES),
+    "mean": Method(mean, needs=_CENTERS),
+    "micenkova": Method(micenkova, needs=_CENTERS),
+    "mvn": Method(mvn, needs=_CENTERS),
+    "nearest": Method(nearest, needs=_CENTERS),
+    "occlusion": Method(occlusion, needs=_EXPECTED),
     "random": Method(random, on_item=random_item),
-    "sensitivity": Method(sensitivity, root=slope),
-    "shap": Method(shapley, is_additive=True, extra="shap"),
+    "sensitivity": Method(sensitivity, needs=_DISTANCES, root=slope),
+    "shap": Method(shapley, is_additive=True, needs=_CENTERS, extra="shap"),
     "sobel": Method(edges, on_item=edges_of_item),
-    "taylor": Method(taylor, is_additive=True),
+    "taylor": Method(taylor, is_additive=True, needs=_DISTANCES),
 }
 
 

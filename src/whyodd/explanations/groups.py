@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.explanations.raw_variables import deviates
+from whyodd.explanations.base import TABLE
 from whyodd.explanations.sentences import Reason, is_missing, name_text
-from whyodd.explanations.table import Explanation
+from whyodd.explanations.variables import deviates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from whyodd.explanations.table import Explanation
 
     Indices = NDArray[np.intp]
     # Each a variable with a judgement, as a number: column * len(_JUDGEMENTS) + place of the judgement.
@@ -96,7 +98,7 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
     >>> [group.sentence for group in group_by_reason(e)]
     ['2 rows: x0 and x1 too high', '1 row: x2 too low']
     """
-    if not isinstance(e, Explanation):
+    if getattr(e, "kind", None) is not TABLE:
         raise TypeError(f"e is of type {type(e).__name__}, expected a whyodd Explanation of rows of a table.")
     if not isinstance(max_groups, Integral) or isinstance(max_groups, bool) or max_groups < 1:
         raise ValueError(f"max_groups={max_groups!r}: expected a whole number of at least 1.")

@@ -1,4 +1,4 @@
-"""The small HTML table that notebooks show for an explanation."""
+"""What notebooks show for an explanation: a title, a table of rows, notes."""
 
 from __future__ import annotations
 
@@ -40,30 +40,34 @@ _HEADINGS = {
 }
 
 
-def html_view(title: str, notes: Sequence[str], rows: Sequence[OddRow]) -> str:
-    """HTML of a titled table: per row a bar for each reason, the other variables and the unexplained part.
+def html_view(title: str, body: str, notes: Sequence[str]) -> str:
+    """One ``<div>`` with a title above and sentences below what is shown.
 
     Parameters
     ----------
     title : str
         Heading, plain text.
+    body : str
+        HTML, in which everything that comes from the data is escaped.
     notes : sequence of str
-        Sentences below the table, plain text.
-    rows : sequence of OddRow
-        The rows to show, in this order.
-
-    Returns
-    -------
-    str
-        One ``<div>``; everything that comes from the data is escaped.
+        Sentences below it, plain text.
     """
-    head = "".join(f"<th style='{style}font-weight:600'>{text}</th>" for text, style in _HEADINGS.items())
     footer = "".join(f"<div style='opacity:.75;margin-top:4px'>{escape(note)}</div>" for note in notes)
     return (
         "<div style='font-size:13px;line-height:1.45'>"
-        f"<div style='font-weight:600;margin-bottom:4px'>{escape(title)}</div>"
+        f"<div style='font-weight:600;margin-bottom:4px'>{escape(title)}</div>{body}{footer}</div>"
+    )
+
+
+def rows_table(rows: Sequence[OddRow]) -> str:
+    """Table of rows: for each a bar for each reason, the other variables and the unexplained part.
+
+    Everything that comes from the data is escaped.
+    """
+    head = "".join(f"<th style='{style}font-weight:600'>{text}</th>" for text, style in _HEADINGS.items())
+    return (
         f"<table style='{_PLAIN}border-collapse:collapse'><thead style='{_PLAIN}'>{_line(head)}</thead>"
-        f"{''.join(map(_block, rows))}</table>{footer}</div>"
+        f"{''.join(map(_block, rows))}</table>"
     )
 
 

@@ -20,33 +20,55 @@ _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apa
 
 @dataclass(frozen=True)
 class Reason:
-    """One variable's part in the outlierness of one row.
+    """One part of the outlierness of one item: a variable, a place, a stretch of time or a word.
 
     Attributes
     ----------
-    feature : str
-        Name of the variable.
+    name : str
+        What it is: the name of a variable, "rows 3 to 9, columns 8 to 14", a word.
     value, expected : float, str or other value
-        What the row has, and what a normal row like it would have; None or NaN where missing or unknown, a
+        What the item has, and what a normal one like it would have; None or NaN where missing or unknown, a
         dictionary by name for a group of variables.
     direction : int
         +1 too high, -1 too low, 0 as expected on average, or no number.
     relevance : float
-        The variable's part R_i of the outlierness.
+        Its part R_i of the outlierness.
     share : float
         R_i / o.
     never_varied : bool
         Whether the variable had one and the same value in training, and has another one now; ``expected`` is
         that value.
+    kind : str, optional
+        In what way it is odd, where more than one is told apart.
+    judged, told : str, optional
+        What is odd about it in two words, and in a sentence, where values do not say it themselves.
     """
 
-    feature: str
+    name: str
     value: Any
     expected: Any
     direction: int
     relevance: float
     share: float
     never_varied: bool = False
+    kind: str | None = None
+    judged: str | None = None
+    told: str | None = None
+
+    @property
+    def feature(self) -> str:
+        """The name, as of a variable."""
+        return self.name
+
+    @property
+    def words(self) -> str:
+        """What is seen, in words: "amount is too high (12000, expected about 35.5)"."""
+        return self.told or observation(self)
+
+    @property
+    def judgement(self) -> str:
+        """What is odd about it, in two words."""
+        return self.judged or judgement(self)
 
 
 @dataclass(frozen=True)
@@ -87,10 +109,10 @@ class OddRow:
     @property
     def measured_share(self) -> float:
         """Part of o without the variables that never varied in training: what shares are shown of."""
-        return 1.0 - math.fsum(reason.share for reason in self.never_varied)
+        return 1.0 - math.fsum(reason.share for reason in self.constants)
 
     @property
-    def never_varied(self) -> tuple[Reason, ...]:
+    def constants(self) -> tuple[Reason, ...]:
         """Variables that had one value in training and have another one now."""
         return tuple(reason for reason in self.reasons if reason.never_varied)
 
@@ -109,7 +131,7 @@ def sentence(odd: OddRow) -> str:
     'radius_mean is too high (28.1, expected about 13.2): 41 % of the outlierness; 18 % belongs to no single
     variable'
     """
-    constants = [observation(reason) for reason in odd.never_varied]
+    constants = [reason.words for reason in odd.constants]
     if odd.outlierness <= 0:
         nothing = f"nothing is odd about this row: its outlierness is {number(odd.outlierness)}"
         return "; ".join(constants) or nothing
@@ -121,8 +143,8 @@ def sentence(odd: OddRow) -> str:
     whole = "outlierness" if odd.is_additive else "relevance"
     whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"
     first, *others = told
-    parts = [*constants, f"{observation(first)}: {percent(first.share / rest)} {whole}"]
-    parts += [f"{observation(reason)}: {percent(reason.share / rest)}" for reason in others]
+    parts = [*constants, f"{first.words}: {percent(first.share / rest)} {whole}"]
+    parts += [f"{reason.words}: {percent(reason.share / rest)}" for reason in others]
     if not odd.is_additive:
         return "; ".join(parts)
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
@@ -158,7 +180,8 @@ def observation(reason: Reason) -> str:
         )
         return f"{name} is missing{other}"
     if isinstance(reason.value, dict):
-        return f"{name} is unusual ({value}; expected about {expected})"
+        known = "" if _are_missing(reason.expected) else f"; expected about {expected}"
+        return f"{name} is unusual ({value}{known})"
     if _is_told_by(reason.value, reason.expected):
         return f"{name} is {value}, normal rows like this have {expected}"
     return f"{name} is unusual ({value})"
@@ -166,7 +189,7 @@ def observation(reason: Reason) -> str:
 
 def name_text(reason: Reason) -> str:
     """Name of the variable on one line, cut if it is very long."""
-    return _cut(" ".join(reason.feature.split()) or repr(reason.feature))
+    return _cut(" ".join(reason.name.split()) or repr(reason.name))
 
 
 def _is_told_by(value: Any, expected: Any) -> bool:
@@ -250,6 +273,11 @@ def is_missing(value: object) -> bool:
         return not bool(value == value)
     except TypeError:  # pandas' NA has no truth value
         return True
+
+
+def _are_missing(values: Any) -> bool:
+    """Whether there is no value, or none of a group."""
+    return all(map(is_missing, values.values())) if isinstance(values, dict) else is_missing(values)
 
 
 def _remainder(share: float) -> str:

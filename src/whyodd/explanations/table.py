@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from whyodd.explanations.notebook import html_view
-from whyodd.explanations.raw_variables import Variables, deviates
+from whyodd.explanations.base import TABLE, BaseExplanation, Kind, at_least_one, shares
+from whyodd.explanations.notebook import rows_table
 from whyodd.explanations.sentences import (
     OddRow,
     Reason,
     all_digits,
     is_missing,
     is_number,
-    number,
     sentence,
     text,
 )
+from whyodd.explanations.variables import Variables, deviates
 from whyodd.inputs.frames import build_frame, implementation, restored_value, stored_value
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import narwhals as nw
     from numpy.typing import NDArray
 
@@ -35,17 +33,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
 
 _UNEXPLAINED = "(unexplained)"
-_PER_ROW = (
-    "relevance",
-    "outlierness",
-    "unexplained",
-    "inlierness",
-    "data",
-    "inputs",
-    "rows",
-    "excluded",
-)
-_ROWS_SHOWN = 5
 _REASONS_SHOWN = 3
 
 
@@ -72,7 +59,7 @@ class Neighbor:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(BaseExplanation):
     """Outlierness of n rows, decomposed onto d variables: Σ_i R_i + unexplained = o.
 
     Made by :func:`whyodd.explain`; the arrays are read-only. ``e[i]`` takes a row, a slice, a mask or an
@@ -97,7 +84,7 @@ class Explanation:
         Position of each row in the X that was given.
     excluded : ndarray of shape (n,)
         The row's own center, which was left out, or -1.
-    network : DistanceNetwork or LinearScore
+    network : DistanceNetwork, or other member of the waist
         What was explained.
     frame_kind : narwhals.Implementation or None
         The kind of data frame that was given, and that :meth:`to_frame` gives back.
@@ -110,6 +97,8 @@ class Explanation:
         shares are of Σ_i |R_i|.
     threshold : float or None
         Outlierness above which the model calls a row an outlier; None if it does not say.
+    ids : tuple, optional
+        What people call the rows.
 
     Examples
     --------
@@ -122,9 +111,21 @@ class Explanation:
     'x1 is too high (4, expected about 0): 98 % of the outlierness; 0 % belongs to no single variable'
     """
 
-    noun: ClassVar[str] = "row"
-    nouns: ClassVar[str] = "rows"
-    has_columns: ClassVar[bool] = True
+    kind: ClassVar[Kind] = TABLE
+    _told: ClassVar[int] = 1
+    _per_item: ClassVar[tuple[str, ...]] = (
+        *(
+            "relevance",
+            "outlierness",
+            "unexplained",
+            "inlierness",
+            "data",
+            "inputs",
+            "rows",
+            "excluded",
+            "ids",
+        ),
+    )
 
     relevance: Floats
     outlierness: Floats
@@ -140,13 +141,14 @@ class Explanation:
     variables: Variables | None = None
     method: str = "dtd"
     threshold: float | None = None
+    ids: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.inputs is None:
             object.__setattr__(self, "inputs", self.data)
         if self.variables is None:
             object.__setattr__(self, "variables", Variables(self.feature_names))
-        for name in _PER_ROW:
+        for name in self._per_item:
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, _read_only(value))
@@ -178,35 +180,23 @@ class Explanation:
 
         Also 0 for what is no number.
         """
-        return _read_only(self._variables.direction(self.network, _dense(self.data), self.expected))
+        return _read_only(self._variables.direction(self.inputs, _dense(self.data), self.expected))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What each row is called."""
-        return tuple(f"row {row}" for row in self.rows.tolist())
+    def summed_relevance(self) -> NDArray[np.float64]:
+        """(n,) Σ_i R_i."""
+        return np.asarray(self.relevance.sum(axis=1, dtype=np.float64))
 
     @property
-    def is_additive(self) -> bool:
-        """Whether relevance is in units of the outlierness: Σ_i R_i + unexplained = o."""
-        return not bool(np.isnan(self.unexplained).any())
+    def _absolute_relevance(self) -> NDArray[Any]:
+        return np.asarray(np.abs(self.relevance).sum(axis=1))
 
-    def __len__(self) -> int:
-        return len(self.outlierness)
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> Explanation:
-        picked = np.atleast_1d(np.arange(len(self))[index])
-        part = replace(self, **{name: getattr(self, name)[picked] for name in _PER_ROW})
+    def _picked(self, picked: NDArray[np.intp]) -> Explanation:
+        part = super()._picked(picked)
         # What is already computed is handed on; the rest is computed for the picked rows only.
         for name in vars(self).keys() & {"expected", "direction"}:
             part.__dict__[name] = _read_only(vars(self)[name][picked])
         return part
-
-    def top(self, k: int) -> Explanation:
-        """Explanation of the ``k`` oddest rows, the oddest first."""
-        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "rows")]]
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
@@ -227,16 +217,16 @@ class Explanation:
         return OddRow(
             row=int(one.rows[0]),
             outlierness=float(one.outlierness[0]),
-            unexplained_share=float(_share(one.unexplained[:, None], one._whole)[0, 0]),
+            unexplained_share=one.unexplained_share(0),
             reasons=(*new, *main[:k]),
         )
 
     def neighbors(self, k: int = 5) -> list[list[Neighbor]]:
         """For each row the ``k`` centers that make it normal: those with the largest p_j, in that order."""
-        count = min(at_least_one(k, "neighbors"), self.network.n_centers)
-        if count == 0 or len(self) == 0:  # a linear model compares with no points
+        k = at_least_one(k, "neighbors")
+        if not offers(self.network, "neighbors") or len(self) == 0:
             return [[] for _ in range(len(self))]
-        nearest = self.network.nearest(self.inputs, count, own=self._own)
+        nearest = self.network.nearest(self.inputs, min(k, self.network.n_centers), own=self._own)
         return [
             [self._neighbor(*entry) for entry in zip(*row, strict=True) if entry[0] != own]
             for *row, own in zip(*nearest, self.excluded, strict=True)
@@ -258,16 +248,14 @@ class Explanation:
             "expected": _tidy(self.expected),
             "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
             "relevance": parts.ravel(),
-            "share": _share(parts, self._whole).ravel(),
+            "share": shares(parts, self.whole[:, None]).ravel(),
             "outlierness": np.repeat(self.outlierness, d + 1),
         }
         return build_frame(columns, self.frame_kind)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain dictionary of numbers, strings and lists, ready for JSON."""
+    def _plain(self) -> dict[str, Any]:
         values = _dense(self.data)
         return {
-            "method": self.method,
             "feature_names": list(self.feature_names),
             "self_excluded": self._n_excluded,
             "rows": [
@@ -275,11 +263,11 @@ class Explanation:
                     "row": int(self.rows[i]),
                     "outlierness": float(self.outlierness[i]),
                     "inlierness": float(self.inlierness[i]),
-                    "unexplained": _plain(self.unexplained[i]),
+                    "unexplained": _json_value(self.unexplained[i]),
                     "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
                     "relevance": self.relevance[i].tolist(),
-                    "value": [_plain(value) for value in values[i].tolist()],
-                    "expected": [_plain(value) for value in self.expected[i].tolist()],
+                    "value": [_json_value(value) for value in values[i].tolist()],
+                    "expected": [_json_value(value) for value in self.expected[i].tolist()],
                     "direction": self.direction[i].tolist(),
                 }
                 for i in range(len(self))
@@ -307,22 +295,11 @@ class Explanation:
             feature_names=list(self.feature_names),
         )
 
-    def __repr__(self) -> str:
-        if len(self) == 0:
-            return f"<{self._title()}>"
-        oddest = self.top(1)
-        lines = [self._title(), f"oddest is row {oddest.rows[0]}: {oddest.why()}", *self._notes()]
-        return "<" + "\n ".join(lines) + ">"
-
-    def _repr_html_(self) -> str:
-        shown = self.top(_ROWS_SHOWN)
-        rows = [shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))]
-        return html_view(self._title(), self._notes(), rows)
+    def _html(self, shown: Explanation) -> str:
+        return rows_table([shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))])
 
     def _single(self, i: int) -> Explanation:
-        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
-            raise IndexError(f"{i!r} is no row of an explanation of {_count(len(self), 'row')}.")
-        return self[int(i)]
+        return self[self._position(i)]
 
     @property
     def _n_excluded(self) -> int:
@@ -331,11 +308,6 @@ class Explanation:
     @property
     def _own(self) -> NDArray[np.intp] | None:
         return self.excluded if self._n_excluded else None
-
-    @property
-    def _whole(self) -> Floats:
-        """(n,) what shares are of: the outlierness, or the sum of relevance in other units."""
-        return self.outlierness if self.is_additive else np.abs(self.relevance).sum(axis=1)
 
     @property
     def _variables(self) -> Variables:
@@ -347,12 +319,12 @@ class Explanation:
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
         return Reason(
-            feature=self.feature_names[c],
+            name=self.feature_names[c],
             value=_scalar(value),
             expected=_scalar(constants[c] if never_varied else expected),
             direction=int(self.direction[0, c]),
             relevance=float(self.relevance[0, c]),
-            share=float(_share(self.relevance[:, [c]], self._whole)[0, 0]),
+            share=float(shares(self.relevance[0, [c]], self.whole)[0]),
             never_varied=never_varied,
         )
 
@@ -361,26 +333,16 @@ class Explanation:
         row = None if rows is None else int(rows[center])
         return Neighbor(row, int(center), float(assignment), float(similarity))
 
-    def _title(self) -> str:
-        n, d = self.relevance.shape
-        by = "" if self.method == "dtd" else f" by {self.method}"
-        title = f"Explanation of {_count(n, 'row')}, {_count(d, 'variable')}{by}"
-        if n == 0:
-            return title
-        low, high = number(float(self.outlierness.min())), number(float(self.outlierness.max()))
-        return f"{title}; outlierness {low}" if low == high else f"{title}; outlierness {low} to {high}"
+    def _size(self) -> str:
+        d = self.relevance.shape[1]
+        return f", {d} variable{'' if d == 1 else 's'}"
 
     def _notes(self) -> list[str]:
-        n, notes = self._n_excluded, []
-        if n > 0:
-            notes.append(
-                f"self-excluded: {_count(n, 'row')} of the training data, each without its own center"
-            )
-        if not self.is_additive:
-            notes.append(
-                f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"
-            )
-        return notes
+        n, others = self._n_excluded, super()._notes()
+        if n == 0:
+            return others
+        told = f"self-excluded: {self.kind.count(n)} of the training data, each without its own center"
+        return [told, *others]
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:
@@ -405,22 +367,15 @@ def _restored_data(stored: Any) -> Any:
     return flat.reshape(stored["shape"])
 
 
-def at_least_one(k: int, what: str) -> int:
-    """``k`` as a number of things to give, or an error."""
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k={k!r}: expected a number of {what}, a whole number of at least 1.")
-    return int(k)
-
-
 def _scalar(value: Any) -> Any:
     """A NumPy number as Python's own."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Value as JSON has it: numbers, text, groups by name; null for what is missing."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: _json_value(part) for name, part in value.items()}
     if is_missing(value):
         return None
     value = _scalar(value)
@@ -457,14 +412,3 @@ def _number_or_text(value: Any) -> Any:
 
 def _dense(data: Points) -> NDArray[Any]:
     return np.asarray(data.toarray() if sparse.issparse(data) else data)
-
-
-def _share(parts: Floats, outlierness: Floats) -> Floats:
-    """Parts over the outlierness of their row; 0 where nothing is odd, NaN where a part is unknown."""
-    whole = outlierness[:, None]
-    nothing = np.where(np.isnan(parts), parts, np.zeros_like(parts))
-    return np.divide(parts, whole, out=nothing, where=whole > 0)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

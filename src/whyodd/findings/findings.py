@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.base import TABLE, at_least_one
 from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import number, percent
-from whyodd.explanations.table import at_least_one
 from whyodd.findings.summary.summarize import summarize
 from whyodd.findings.table import Table
 from whyodd.inputs.frames import build_frame
@@ -133,13 +133,13 @@ class Findings:
             )
         if len(e) == 0:
             raise ValueError(
-                f"The explanation has no {e.nouns}: there is nothing to report. Explain at least one."
+                f"The explanation has no {e.kind.nouns}: there is nothing to report. Explain at least one."
             )
         all_scores = np.asarray(e.outlierness if scores is None else scores, dtype=np.float64)
         n_rows = max(all_scores.size, int(e.rows.max()) + 1)
         _check_length("scores", scores, n_rows)
         _check_length("ids", ids, n_rows)
-        _check_length("known_ids", known_ids, getattr(e.network, "n_rows", None) or 0)
+        _check_length("known_ids", known_ids, getattr(getattr(e, "network", None), "n_rows", None) or 0)
         value, source = _threshold(e, all_scores, threshold)
         ranked = e.top(len(e))
         return cls(
@@ -186,7 +186,7 @@ class Findings:
     @cached_property
     def groups(self) -> list[ReasonGroup]:
         """Odd rows by the reason they share, the largest group first; none for images, series, messages."""
-        return group_by_reason(self.odd) if self.explanation.has_columns else []
+        return group_by_reason(self.odd) if self.explanation.kind is TABLE else []
 
     @property
     def auto_report(self) -> AutoReport | None:
@@ -199,7 +199,7 @@ class Findings:
 
     def top(self, k: int) -> Any:
         """Explanation of the ``k`` oddest items."""
-        return self.explanation[: at_least_one(k, self.explanation.nouns)]
+        return self.explanation[: at_least_one(k, self.explanation.kind.nouns)]
 
     def why(self, i: int = 0, k: int = 3) -> str:
         """Why the ``i``-th of the oddest items is odd, in one sentence with its ``k`` main reasons."""
@@ -232,7 +232,7 @@ class Findings:
             Also measure how far to trust the explanation, and look for the smallest change of each row.
         """
         if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
-            nouns = self.explanation.nouns
+            nouns = self.explanation.kind.nouns
             raise ValueError(f"top={top!r}: expected the number of {nouns} to tell in detail, at least 1.")
         return summarize(self, int(top), checks)
 
@@ -253,7 +253,7 @@ class Findings:
     def headline(self) -> str:
         """How many items are odd, in one sentence."""
         e, n = self.explanation, len(self)
-        of_all = f"1 {e.noun}" if n == 1 else f"{n:,} {e.nouns}"
+        of_all = f"1 {e.kind.noun}" if n == 1 else f"{n:,} {e.kind.nouns}"
         if self.threshold is None:
             return f"{of_all}, ranked: {self.threshold_source}."
         cut = f"the threshold {number(self.threshold)} ({self.threshold_source})"
@@ -304,8 +304,8 @@ def _threshold(e: Any, scores: NDArray[np.float64], given: float | None) -> tupl
         return float(given), "chosen for this report"
     if e.threshold is not None:
         return float(e.threshold), "the model's own"
-    if not e.has_columns:
-        return None, f"the model has no threshold for {e.nouns}"
+    if e.kind is not TABLE:
+        return None, f"the model has no threshold for {e.kind.nouns}"
     return oddest_threshold(scores), WITHOUT_THRESHOLD
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.groups import count_of_rows
-from whyodd.explanations.raw_variables import deviates
 from whyodd.explanations.sentences import text
+from whyodd.explanations.variables import deviates
 from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:

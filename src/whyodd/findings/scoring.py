@@ -10,13 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.compute.points import is_sparse
-from whyodd.explainers.checks import generator, keywords
-from whyodd.explainers.explained import explained
-from whyodd.explainers.explaining import check_is_network
+from whyodd.explainers.explaining import explain_prepared
 from whyodd.explainers.own_centers import own_by_training_row
-from whyodd.explainers.reading import Reader
-from whyodd.explainers.registry import find_method
+from whyodd.explainers.preparing import PreparedModel
 from whyodd.inputs.frames import count_rows, take_rows
+from whyodd.network.waist import offers, score_rows
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ class ScoredRows:
 
     Attributes
     ----------
-    reader : Reader
+    reader : PreparedModel
         The model.
     X : array, CSR matrix or data frame of shape (n, d)
         The rows as they were given.
@@ -57,7 +55,7 @@ class ScoredRows:
         are left out.
     """
 
-    reader: Reader
+    reader: PreparedModel
     X: Any
     own: Indices | None
     outlierness: NDArray[np.float64]
@@ -87,7 +85,7 @@ class ScoredRows:
             How many of the oddest rows are kept as they reached the model, to be explained without being
             prepared again.
         """
-        reader, n = Reader.of(model), count_rows(X)
+        reader, n = PreparedModel.of(model), count_rows(X)
         own = _own(reader, X, n) if exclude_self == "auto" else None
         known = set(_keys(reader.network.centers)) if own is None and _knows_rows(reader.network) else set()
         scores, oddest, n_known = np.empty(n), Oddest.none(), 0
@@ -96,7 +94,7 @@ class ScoredRows:
                 rows = np.arange(start, min(start + _BLOCK, n))
                 inputs = reader.inputs(take_rows(X, rows))
                 left_out = None if own is None else own[rows]
-                scores[rows] = reader.network.outlierness(inputs, own=left_out, n_jobs=n_jobs)
+                scores[rows] = score_rows(reader.network, inputs, own=left_out, n_jobs=n_jobs)
                 oddest = oddest.joined(rows, inputs, scores, keep)
                 n_known += sum(key in known for key in _keys(inputs)) if known else 0
                 if told is not None:
@@ -111,7 +109,7 @@ class ScoredRows:
     @property
     def constants(self) -> dict[str, Any]:
         """Columns that never varied in training, and the value they always had."""
-        variables = self.reader.read(take_rows(self.X, np.zeros(1, dtype=np.intp))).variables
+        variables = self.reader.rows(take_rows(self.X, np.zeros(1, dtype=np.intp))).variables
         return {variables.names[place]: value for place, value in variables.constants.items()}
 
     def explain(
@@ -125,22 +123,17 @@ class ScoredRows:
         progress: bool = False,
     ) -> Explanation:
         """Explain some rows, given by their positions; otherwise as :func:`whyodd.explain`."""
-        chosen, settings = find_method(method), keywords(options)
-        chosen.check_options(method, settings)
-        check_is_network(self.reader.network, method, self.reader.model)
-        normal = settings.pop("normal", None)
         positions = np.asarray(rows, dtype=np.intp)
-        return explained(
-            self.reader.read(take_rows(self.X, positions), self.oddest.inputs_of(positions)),
-            None if self.own is None else self.own[positions],
-            method,
-            chosen,
-            settings,
-            rows=positions,
+        return explain_prepared(
+            self.reader.rows(take_rows(self.X, positions), self.oddest.inputs_of(positions)),
+            own=None if self.own is None else self.own[positions],
+            method=method,
             groups=groups,
-            normal=None if normal is None else self.reader.read_normal(normal),
-            random=generator(random_state),
+            options=options,
+            normal_of=self.reader,
+            random_state=random_state,
             progress=progress,
+            rows=positions,
         )
 
 
@@ -187,7 +180,7 @@ class Oddest:
         return self.inputs[places] if bool((self.rows[places] == rows).all()) else None
 
 
-def _own(reader: Reader, X: Any, n: int) -> Indices | None:
+def _own(reader: PreparedModel, X: Any, n: int) -> Indices | None:
     """The center to leave out for each row, as ``own_centers`` has it; reads only rows that may be one."""
     network = reader.network
     if not _knows_rows(network) or network.n_rows != n:
@@ -198,7 +191,7 @@ def _own(reader: Reader, X: Any, n: int) -> Indices | None:
 
 def _knows_rows(network: Any) -> bool:
     """Whether the centers are training rows."""
-    return getattr(network, "rows", None) is not None
+    return offers(network, "leave_out") and network.rows is not None
 
 
 def _keys(points: Points) -> Iterator[bytes]:

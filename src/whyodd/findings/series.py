@@ -10,7 +10,7 @@ import numpy as np
 
 from whyodd.findings.findings import Findings
 from whyodd.patches.items import as_items
-from whyodd.patches.words import time_text
+from whyodd.patches.places import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

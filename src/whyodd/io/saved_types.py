@@ -22,7 +22,7 @@ _MODELS = {
     "whyodd.models.one_class_svm.SVDD",
 }
 _NETWORKS = {
-    "whyodd.adapters.linear.LinearScore",
+    "whyodd.network.linear_score.LinearScore",
     "whyodd.kernels.exponential.Exponential",
     "whyodd.kernels.student.Student",
     "whyodd.network.distance_network.DistanceNetwork",
@@ -60,7 +60,7 @@ _EXPLANATIONS = {
     "whyodd.adapters.tracing.traced.Trace",
     "whyodd.explanations.table.Explanation",
     "whyodd.inputs.frames.Moment",
-    "whyodd.explanations.raw_variables.Variables",
+    "whyodd.explanations.variables.Variables",
 }
 # Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
 _DISTANCES = {

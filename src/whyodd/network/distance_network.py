@@ -1,10 +1,9 @@
-"""The waist of the hourglass: a one-class model as a small network of distances and soft min-pooling."""
+"""The main member of the waist: a one-class model as a small network of distances and soft min-pooling."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -19,12 +18,15 @@ from whyodd.inputs.matrices import as_matrix
 from whyodd.kernels import Exponential, Kernel
 from whyodd.maths.hard_poolings import Pooling
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.network.flipping import NetworkFlipping
+from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
+    from whyodd.compute.flipping.removals import Removals
     from whyodd.compute.points import Points
     from whyodd.compute.soft.passes import Scores
     from whyodd.maths.linear_maps import LinearMap
@@ -39,32 +41,6 @@ if TYPE_CHECKING:
 _FEW_CENTERS, _FEW_COORDINATES = 32, 8192
 # What a hard pooling pools: d itself, as the energy of this kernel is.
 _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
-
-
-@dataclass(frozen=True)
-class Decomposition:
-    """Outlierness and what it is made of: Σ_i R_i + unexplained = o.
-
-    Attributes
-    ----------
-    relevance : ndarray of shape (n, d)
-        Relevance R_i of each input variable: at least 0, unless a metric or a map mixes variables.
-    unexplained : ndarray of shape (n,)
-        Σ_j D_j⁺ ≥ 0, the part of the outlierness that belongs to no variable.
-    outlierness : ndarray of shape (n,)
-        Outlierness o ≥ 0.
-    log_inlierness : ndarray of shape (n,)
-        log g; the inlierness itself is its exponential and may underflow.
-    discarded : ndarray of shape (n,)
-        0, or the ``tolerance`` t that was allowed, where it was made use of: centers with less than that of
-        the soft assignment together were left out, which makes o larger by at most -log(1 - t).
-    """
-
-    relevance: Floats
-    unexplained: NDArray[np.float64]
-    outlierness: NDArray[np.float64]
-    log_inlierness: NDArray[np.float64]
-    discarded: NDArray[np.float64]
 
 
 class DistanceNetwork:
@@ -113,6 +89,13 @@ class DistanceNetwork:
     array([[0.125, 2.   ]])
     """
 
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("centers", "distances", "expected", "flip", "leave_out", "neighbors", "save"),
+            *("through", "work"),
+        }
+    )
+
     centers: Floats | sparse.csr_array
     weights: NDArray[np.float64]
     log_weights: NDArray[np.float64]
@@ -136,8 +119,8 @@ class DistanceNetwork:
         rows: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
-        points = _read_only(as_matrix(centers, dtype=np.float64, what="centers").values)
-        logs = _read_only(_checked_log_weights(weights, log_weights, points.shape[0]))
+        points = _frozen_copy(as_matrix(centers, dtype=np.float64, what="centers").values)
+        logs = _frozen_copy(_checked_log_weights(weights, log_weights, points.shape[0]))
         if pooling is not None:
             _check_pooling(pooling, metric, points.shape[0])
             _check_unused(weights, log_weights, kernel)
@@ -147,7 +130,7 @@ class DistanceNetwork:
         fields = {
             "centers": points,
             "log_weights": logs,
-            "weights": _read_only(np.exp(logs)),
+            "weights": _frozen_copy(np.exp(logs)),
             "kernel": _checked_kernel(kernel),
             "pooling": pooling,
             "metric": metric,
@@ -177,7 +160,7 @@ class DistanceNetwork:
             # To normalise weights twice may round: those that are normalised already keep their bits.
             logs = np.asarray(state["log_weights"], dtype=np.float64)
             if np.allclose(logs, self.log_weights, rtol=0.0, atol=1e-9):
-                self.__dict__.update(log_weights=_read_only(logs), weights=_read_only(np.exp(logs)))
+                self.__dict__.update(log_weights=_frozen_copy(logs), weights=_frozen_copy(np.exp(logs)))
 
     def __repr__(self) -> str:
         parts = [f"{self.n_centers} centers", f"{self.n_features} variables"]
@@ -292,6 +275,26 @@ class DistanceNetwork:
         index, p, scores = find(values, min(int(k), self.n_centers), **keywords)
         return index, p, p * np.exp(scores.log_inlierness)[:, None]
 
+    def flip(
+        self,
+        X: Points,
+        removals: Removals,
+        own: NDArray[np.intp] | None = None,
+        *,
+        n_jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.float64]:
+        """Outlierness o(Ψ) of rows before and after each of S steps that remove variables (n, S + 1).
+
+        A variable that is removed has the difference 0 from all centers. ``own`` (n,) is the center to leave
+        out for each row, or -1; ``progress`` is told how many rows are done.
+        """
+        return self._flipping.curves(X, removals, self.checked_own(own, X.shape[0]), n_jobs, progress)
+
+    @cached_property
+    def _flipping(self) -> NetworkFlipping:
+        return NetworkFlipping(self.centers, self.log_weights, self.kernel, self.metric, self.pooling)
+
     def _nearest_by_assignment(
         self, values: Points, k: int, **keywords: Any
     ) -> tuple[NDArray[np.intp], Floats, Scores]:
@@ -389,7 +392,7 @@ class DistanceNetwork:
             )
 
 
-def _read_only(values: Any) -> Any:
+def _frozen_copy(values: Any) -> Any:
     """A copy that nobody can write to."""
     values = values.copy()
     for array in (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,):
@@ -464,7 +467,7 @@ def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
     index = np.asarray(rows)
     if index.shape != (m,) or index.dtype.kind not in "iu":
         raise ValueError(f"rows must hold one row number per center, ({m},), but has shape {index.shape}.")
-    return np.asarray(_read_only(index.astype(np.intp)))
+    return np.asarray(_frozen_copy(index.astype(np.intp)))
 
 
 def _check_representable(outlierness: NDArray[np.float64]) -> None:

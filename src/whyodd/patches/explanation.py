@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from numbers import Integral
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whyodd.explanations.table import at_least_one
+from whyodd.explanations.base import IMAGES, SERIES, BaseExplanation, Kind, at_least_one
+from whyodd.explanations.sentences import Reason, percent
 from whyodd.inputs.frames import build_frame
-from whyodd.patches.notebook import html_view
-from whyodd.patches.strangest import strangest_window
-from whyodd.patches.words import place_text, sentence
+from whyodd.patches.notebook import items_table, legend
+from whyodd.patches.places import place_text, window_text
+from whyodd.patches.strangest import strangest_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -24,21 +24,11 @@ if TYPE_CHECKING:
     from whyodd.patches.scale import Folded
     from whyodd.patches.strangest import StrangePatch
 
-_PER_ITEM = (
-    "items",
-    "relevance",
-    "outlierness",
-    "unexplained",
-    "discarded",
-    "score_maps",
-    "names",
-    "rows",
-    "twins",
-)
+_PLACES = 5  # that are told apart unless people say otherwise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PatchExplanation:
+class PatchExplanation(BaseExplanation):
     """Outlierness of n images or series, decomposed onto their pixels or time steps: Σ R + unexplained = O.
 
     Made by :meth:`whyodd.PatchModel.explain`. ``e[i]`` takes an item, a slice, a mask or an array of
@@ -56,8 +46,6 @@ class PatchExplanation:
         Largest share of a window's soft assignment that was left out, at most the model's ``tolerance``.
     score_maps : tuple of tuple of ndarray
         For each item and scale o_t of every window, (windows along each axis); NaN where it holds a gap.
-    names : tuple of str
-        What the items are called.
     rows : ndarray of shape (n,)
         Position of each item among those that were given.
     twins : tuple of int or None
@@ -67,7 +55,27 @@ class PatchExplanation:
     model : PatchModel
     method : str
         How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN.
+    ids : tuple of str, optional
+        What people call the items.
+    threshold : None
+        Outlierness is a sum over windows: no threshold fits items of all sizes. ``is_odd`` compares their
+        mean over windows with that of the model.
     """
+
+    _told: ClassVar[int] = 5
+    _per_item: ClassVar[tuple[str, ...]] = (
+        *(
+            "items",
+            "relevance",
+            "outlierness",
+            "unexplained",
+            "discarded",
+            "score_maps",
+            "rows",
+            "twins",
+            "ids",
+        ),
+    )
 
     items: tuple[Item, ...]
     relevance: tuple[NDArray[np.float64], ...]
@@ -75,11 +83,12 @@ class PatchExplanation:
     unexplained: NDArray[np.float64]
     discarded: NDArray[np.float64]
     score_maps: tuple[tuple[NDArray[np.float64], ...], ...]
-    names: tuple[str, ...]
     rows: NDArray[np.intp]
     twins: tuple[int | None, ...]
     model: PatchModel
     method: str = "dtd"
+    ids: tuple[str, ...] | None = None
+    threshold: float | None = None
 
     @classmethod
     def of(
@@ -87,8 +96,9 @@ class PatchExplanation:
         items: Sequence[Item],
         folded: Sequence[Sequence[Folded]],
         model: PatchModel,
-        names: Sequence[str] | None,
+        ids: tuple[str, ...] | None,
         twins: Sequence[int | None],
+        method: str,
     ) -> PatchExplanation:
         """Sum up what each scale says of each item."""
         return cls(
@@ -101,30 +111,27 @@ class PatchExplanation:
             unexplained=np.array([sum(part.unexplained for part in parts) for parts in folded]),
             discarded=np.array([max(part.discarded for part in parts) for parts in folded]),
             score_maps=tuple(tuple(part.scores for part in parts) for parts in folded),
-            names=tuple(names) if names is not None else tuple(f"item {i}" for i in range(len(items))),
             rows=np.arange(len(items)),
             twins=tuple(twins),
             model=model,
+            method=method,
+            ids=ids,
         )
 
     @property
-    def is_additive(self) -> bool:
-        """Whether relevance is in units of the outlierness: Σ R + unexplained = O."""
-        return not bool(np.isnan(self.unexplained).any())
-
-    threshold: ClassVar[None] = None
-    network: ClassVar[Any] = None
-    has_columns: ClassVar[bool] = False
+    def kind(self) -> Kind:
+        """Images or series, in words."""
+        return SERIES if self.is_series else IMAGES
 
     @property
-    def noun(self) -> str:
-        """What an item is."""
-        return "series" if self.is_series else "image"
+    def summed_relevance(self) -> NDArray[np.float64]:
+        """(n,) relevance of all pixels or time steps."""
+        return np.array([each.sum(dtype=np.float64) for each in self.relevance])
 
     @property
-    def nouns(self) -> str:
-        """What several are."""
-        return "series" if self.is_series else "images"
+    def is_odd(self) -> NDArray[np.bool_]:
+        """(n,) whether the mean over the windows of each item is above the model's threshold."""
+        return np.asarray(self.per_window > self.model.threshold_)
 
     @property
     def data(self) -> tuple[NDArray[Any], ...]:
@@ -167,6 +174,10 @@ class PatchExplanation:
 
         Of several scales the one tells whose windows stand out most from their usual outlierness.
         """
+        return self.strangest_windows(i, 1)[0]
+
+    def strangest_windows(self, i: int, k: int) -> list[StrangePatch]:
+        """The ``k`` windows of item ``i`` with the most relevance in them that do not overlap."""
         i = self._position(i)
         scales, maps, item = self.model.scales_, self.score_maps[i], self.items[i]
         told = [
@@ -177,30 +188,45 @@ class PatchExplanation:
             raise ValueError(f"{self.names[i]}: every window holds a gap, so that none is the strangest.")
         which = int(np.argmax(told))
         values, heat = self.model.prepared(item), item.as_values(self.relevance[i])
-        window = strangest_window(scales[which], values, heat, maps[which], self.twins[i])
-        return item.placed(self.model.in_raw_units(window))
+        windows = strangest_windows(scales[which], values, heat, maps[which], self.twins[i], k)
+        return [item.placed(self.model.in_raw_units(window)) for window in windows]
 
-    def why(self, i: int = 0) -> str:
-        """Where item ``i`` is odd, in one sentence."""
-        return sentence(self, self._position(i))
+    def reasons(self, i: int, k: int | None = None) -> list[Reason]:
+        """The strangest places of item ``i``, the most relevant first: at most ``k``, 5 by default.
 
-    def __len__(self) -> int:
-        return len(self.outlierness)
+        A place is a window; those of a series are also told by their main channel. ``value`` is the
+        outlierness of the window, ``expected`` what is usual.
+        """
+        i, k = self._position(i), _PLACES if k is None else at_least_one(k, "reasons")
+        if self.outlierness[i] <= 0.0:
+            return []
+        return [self._reason(i, window) for window in self.strangest_windows(i, k)]
 
-    def __iter__(self) -> Iterator[PatchExplanation]:
-        return (self[i] for i in range(len(self)))
+    def why(self, i: int = 0, k: int = 1) -> str:
+        """Where item ``i`` is odd, in one sentence with its ``k`` strangest places."""
+        i, k = self._position(i), at_least_one(k, "reasons")
+        if self.outlierness[i] <= 0.0:
+            return "nothing is odd about it: its outlierness is 0"
+        first, *others = self.reasons(i, k)
+        parts = [f"oddest at {first.words}", *(f"then at {reason.words}" for reason in others)]
+        if self.is_additive:
+            parts.append(f"{percent(self.unexplained_share(i))} belongs to no single {self.kind.part}")
+        return "; ".join(parts)
 
-    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> PatchExplanation:
-        picked = np.atleast_1d(np.arange(len(self))[index])
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in _PER_ITEM:
-            value = parts[name]
-            parts[name] = value[picked] if isinstance(value, np.ndarray) else tuple(value[i] for i in picked)
-        return PatchExplanation(**parts)
-
-    def top(self, k: int) -> PatchExplanation:
-        """Explanation of the ``k`` oddest items, the oddest first."""
-        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "items")]]
+    def _reason(self, i: int, window: StrangePatch) -> Reason:
+        item, relevance = self.items[i], float(window.relevance.sum())
+        place = place_text(window, item)
+        has_channel = self.is_series and len(self.channels) > 1
+        return Reason(
+            name=f"{self.channels[int(window.relevance.argmax())]}, {place}" if has_channel else place,
+            value=window.outlierness,
+            expected=window.usual,
+            direction=0,
+            relevance=relevance,
+            share=self.share(i, relevance),
+            judged="unusual",
+            told=window_text(window, item),
+        )
 
     def table(self) -> dict[str, list[Any]]:
         """A line for each item, by column: outlierness, the strangest window and where it is."""
@@ -223,26 +249,16 @@ class PatchExplanation:
         """Data frame with a line for each item (pandas, or what else is installed)."""
         return build_frame(self.table(), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain dictionary of numbers, strings and lists, ready for JSON; relevance as nested lists."""
+    def _plain(self) -> dict[str, Any]:
         table = self.table()
         lines = [dict(zip(table, line, strict=True)) for line in zip(*table.values(), strict=True)]
         for line, relevance in zip(lines, self.relevance, strict=True):
-            line["relevance"] = relevance.tolist()
+            line["relevance"] = relevance.tolist()  # nested lists
             line["unexplained"] = line["unexplained"] if self.is_additive else None  # JSON has no NaN
-        return {"method": self.method, "channels": list(self.channels), "items": lines}
+        return {"channels": list(self.channels), "items": lines}
 
-    def __repr__(self) -> str:
-        kind = "series" if self.is_series else ("image" if len(self) == 1 else "images")
-        by = "" if self.method == "dtd" else f" by {self.method}"
-        lines = [f"Explanation of {len(self)} {kind}{by}"]
-        lines += [f"{one.names[0]}: {one.why(0)}" for one in self.top(5)] if len(self) else []
-        return "\n".join(lines)
+    def _html(self, shown: PatchExplanation) -> str:
+        return items_table(shown, self.relevance)
 
-    def _repr_html_(self) -> str:
-        return html_view(self)
-
-    def _position(self, i: int) -> int:
-        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
-            raise IndexError(f"{i!r} is no item of an explanation of {len(self)}.")
-        return int(i) % len(self)
+    def _legend(self) -> list[str]:
+        return legend(self.is_series)

@@ -5,33 +5,35 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.soft.passes import Work
+from whyodd.explainers.registry import find_method
+from whyodd.explanations.base import IMAGES, SERIES, checked_ids
+from whyodd.models.fitting.thresholds import usual_threshold
 from whyodd.patches.explanation import PatchExplanation
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
+from whyodd.patches.methods import scale_explainer
 from whyodd.patches.scale import View
-from whyodd.patches.training import balanced, fit_scale
+from whyodd.patches.training import balanced, fit_scale, usual_levels
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
 
     from whyodd.patches.items import Item
-    from whyodd.patches.scale import Folded, Scale
     from whyodd.patches.strangest import StrangePatch
 
     Floats = NDArray[np.floating]
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     Sizes = tuple[int, ...]
 
 
-class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
+class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
     """One-class model on patches: O = Σ_t o_t over all windows t, relevance folded back onto pixels.
 
     Parameters
@@ -76,6 +78,12 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         weighted so that each has the same mean outlierness per pixel in training; the first counts 1.
     channels_ : tuple of str
         Names of the channels.
+    threshold_ : float
+        Mean outlierness per window above which an item is an outlier. It is per window, since O grows with
+        the size of an item: a tenth of the training items (the oddest of fewer than ten) reach it, each
+        without its own patches, estimated from up to 64 windows of up to 64 items. ``explain`` ranks by O.
+    offset_ : float
+        -``threshold_``, as scikit-learn has it.
 
     Notes
     -----
@@ -146,13 +154,34 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         values = [self.prepared(item) for item in given]
         scales = [fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
         self.fingerprints_ = {item.fingerprint: i for i, item in enumerate(given)}
-        self.scales_ = balanced(scales)
+        balanced_scales = balanced(scales)
+        levels = usual_levels(balanced_scales, values)
+        self.threshold_ = (
+            usual_threshold(levels[np.isfinite(levels)]) if np.isfinite(levels).any() else np.inf
+        )
+        self.offset_ = -self.threshold_
+        self.scales_ = balanced_scales
         return self
 
     def outlierness(self, items: Any, *, exclude_self: ExcludeSelf = "auto") -> NDArray[np.float64]:
         """O = Σ_t o_t of each item (n,), over all windows and scales."""
         given = self.read_items(items)
         return np.array([sum(map(np.nansum, self._score_maps(item, exclude_self))) for item in given])
+
+    def score_samples(self, items: Any) -> NDArray[np.float64]:
+        """Minus the mean outlierness per window (n,): high for normal items, whatever their size."""
+        maps = [self._score_maps(item, "auto") for item in self.read_items(items)]
+        sums = np.array([sum(map(np.nansum, scores)) for scores in maps])
+        counts = np.array([sum(int(np.isfinite(scores).sum()) for scores in each) for each in maps])
+        return np.asarray(-sums / np.maximum(counts, 1))
+
+    def decision_function(self, items: Any) -> NDArray[np.float64]:
+        """Threshold minus the mean outlierness per window (n,): negative for outliers."""
+        return self.score_samples(items) - self.offset_
+
+    def predict(self, items: Any) -> NDArray[np.int64]:
+        """-1 for outliers, +1 for all others (n,)."""
+        return np.where(self.decision_function(items) < 0.0, -1, 1)
 
     def score_map(self, item: Any, *, exclude_self: ExcludeSelf = "auto") -> Any:
         """Outlierness o_t of every window of one item, (windows along each axis); a list if several scales.
@@ -169,7 +198,10 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         self,
         items: Any,
         *,
+        method: str = "dtd",
         exclude_self: ExcludeSelf = "auto",
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
         names: Sequence[str] | None = None,
         time: str | None = None,
         progress: bool = False,
@@ -181,9 +213,16 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         ----------
         items : array, data frame, or list of them
             As in ``fit``.
+        method : str, default "dtd"
+            One of ``whyodd.explainers.EXPLAINERS``: window by window and folded back, or on the item as a
+            whole.
         exclude_self : {"auto", True, False}, default "auto"
             A training patch is a center of the model and would explain itself away. "auto" leaves it out
             where an item is one of those of the fit; True insists that all items are; False never does.
+        options : dict, optional
+            Keywords of the method.
+        random_state : int, optional
+            Seed of what a method draws at random.
         names : sequence of str, optional
             What to call the items, such as file names.
         time : str, optional
@@ -193,35 +232,9 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         n_jobs : int, optional
             Threads; all cores if None.
         """
-        work: dict[str, Any] = {"tolerance": self.tolerance, "n_jobs": n_jobs}
-
-        def explain_scale(
-            scale: Scale, values: Floats, twin: int | None, report: Callable[[int], None]
-        ) -> Folded:
-            return scale.explain(values, twin, report, partial(scale.network.decompose, **work))
-
-        return self.fold(
-            items, explain_scale, exclude_self=exclude_self, names=names, time=time, progress=progress
-        )
-
-    def fold(
-        self,
-        items: Any,
-        explain_scale: Callable[..., Folded],
-        *,
-        exclude_self: ExcludeSelf = "auto",
-        names: Sequence[str] | None = None,
-        time: str | None = None,
-        progress: bool = False,
-    ) -> PatchExplanation:
-        """Explanation of items from what any method says of each scale.
-
-        ``explain_scale(scale, values, twin, report)`` gives a ``Folded`` for the numbers (*shape, C) of an
-        item; ``twin`` is the training item that it is, ``report`` is told how many more windows are done.
-        """
+        explain_scale = scale_explainer(self, method, options, random_state, n_jobs)
         given = self.read_items(items, time)
-        if names is not None and len(names) != len(given):
-            raise ValueError(f"{len(names)} names came for {len(given)} items: expected one for each.")
+        ids = checked_ids(names, len(given), IMAGES if self._axes == 2 else SERIES)
         twins = [self.twin_of(item, exclude_self) for item in given]
         total = sum(self._count_windows(item) for item in given)
         with progress_bar(total, "Explaining windows") if progress else nullcontext(_unheard) as told:
@@ -231,7 +244,10 @@ class PatchModel(BaseEstimator):  # type: ignore[misc]  # untyped base
                 for values, twin in zip(map(self.prepared, given), twins, strict=True)
             ]
         # What is explained stays as it is if this model is fitted again.
-        return PatchExplanation.of(given, folded, copy(self), names, twins)
+        e = PatchExplanation.of(given, folded, copy(self), ids, twins, method)
+        if find_method(method).root is None:
+            return e
+        return replace(e, relevance=tuple(root**2 for root in e.relevance))
 
     @property
     def _axes(self) -> int:

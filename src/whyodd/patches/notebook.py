@@ -13,11 +13,12 @@ from whyodd.patches.colours import common_limit, displayed, overlay
 from whyodd.patches.pictures import NO_PICTURES, data_uri, sized
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from whyodd.patches.explanation import PatchExplanation
 
-_SHOWN = 5
 _LONGEST_SIDE = 200  # pixels of a picture on the page
 _STRIP = (400, 40)  # pixels of the relevance of a series
 _COLOUR = "#d9622b"  # a mid-tone that stands out on white and on black alike
@@ -26,37 +27,25 @@ _CELL = f"{_PLAIN}padding:6px 14px 6px 0;text-align:left;vertical-align:top;"
 _TEXT = f"{_CELL}overflow-wrap:anywhere;min-width:12em;max-width:26em;white-space:normal;"
 
 
-def html_view(e: PatchExplanation) -> str:
-    """HTML of the five oddest items: name, outlierness, where it is odd, the picture, its relevance over it.
+def items_table(shown: PatchExplanation, relevance: Sequence[NDArray[np.float64]]) -> str:
+    """HTML table of items: name, outlierness, where it is odd, the picture, its relevance over it.
 
-    All pictures have the same colour scale. Of a series there is a strip of its relevance over time. Without
-    pillow there are words only, and one sentence on how to get the pictures.
-
-    Returns
-    -------
-    str
-        One ``<div>``; everything that comes from the data is escaped.
+    All pictures have the same colour scale, that of the ``relevance`` of the whole set. Of a series there is
+    a strip of its relevance over time. Without pillow there are words only. Everything that comes from the
+    data is escaped.
     """
-    notes = _notes(e)
-    footer = "".join(f"<div style='opacity:.75;margin-top:4px'>{escape(note)}</div>" for note in notes)
-    return (
-        "<div style='font-size:13px;line-height:1.45'>"
-        f"<div style='font-weight:600;margin-bottom:4px'>{_title(e)}</div>"
-        f"<table style='{_PLAIN}border-collapse:collapse'>{''.join(_rows(e))}</table>{footer}</div>"
-    )
+    limit = 1.0 if shown.is_series else common_limit(relevance)
+    lines = [_line(_words(shown, i) + _views(shown, i, limit)) for i in range(len(shown))]
+    return f"<table style='{_PLAIN}border-collapse:collapse'>{''.join(lines)}</table>"
 
 
-def _title(e: PatchExplanation) -> str:
-    kind = "series" if e.is_series else ("image" if len(e) == 1 else "images")
-    rest = f": the {_SHOWN} oddest" if len(e) > _SHOWN else ""
-    return f"Explanation of {len(e)} {kind}{rest}"
-
-
-def _rows(e: PatchExplanation) -> list[str]:
-    shown = e.top(_SHOWN) if len(e) else e
-    # Of all items, not only of those shown: the scale is that of the set.
-    limit = common_limit(e.relevance) if not e.is_series else 1.0
-    return [_line(_words(shown, i) + _views(shown, i, limit)) for i in range(len(shown))]
+def legend(is_series: bool) -> list[str]:
+    """What the pictures show, or how to get them."""
+    if is_series:
+        return ["The strips show the relevance of each time step, from the first to the last."]
+    if not _has_pillow():
+        return [NO_PICTURES]
+    return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
 
 
 def _words(e: PatchExplanation, i: int) -> str:
@@ -78,14 +67,6 @@ def _views(e: PatchExplanation, i: int, limit: float) -> str:
     }
     images = "&nbsp;&nbsp;".join(_picture(pixels, what) for what, pixels in pictures.items())
     return f"<td style='{_CELL}white-space:nowrap'>{images}</td>"
-
-
-def _notes(e: PatchExplanation) -> list[str]:
-    if e.is_series:
-        return ["The strips show the relevance of each time step, from the first to the last."]
-    if not _has_pillow():
-        return [NO_PICTURES]
-    return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
 
 
 def _has_pillow() -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network.distance_network import Decomposition, DistanceNetwork
+    from whyodd.network.distance_network import DistanceNetwork
+    from whyodd.network.waist import Decomposition
 
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
+from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import neuralize
+from whyodd.network.waist import offers
 from whyodd.patches.scale import Scale
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # Training patches that tell how odd a usual one is.
 _SOME = 2048
+# Training items, and windows of each, that tell how odd a usual item is.
+_SOME_ITEMS, _WINDOWS_OF_EACH = 64, 64
 
 
 def fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random: Any) -> Scale:
@@ -43,8 +47,19 @@ def fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random
         )
     patches, owners, windows = patches[whole], owners[whole], windows[whole]
     fitted = model.fit(patches)
-    network = neuralize(fitted)
+    network = _of_patches(fitted)
     return Scale(view, fitted, network, owners, windows, usual=_usual_outlierness(network, patches))
+
+
+def _of_patches(fitted: Any) -> Any:
+    """The network of a model of patches, which must be able to tell what a window is compared with."""
+    network = neuralize(fitted)
+    if not offers(network, "neighbors", "leave_out", "work"):
+        raise UnsupportedModelError(
+            f"{type(fitted).__name__} compares patches with no normal ones. Pass a detector that measures "
+            "distances, such as whyodd.OneClassSVM()."
+        )
+    return network
 
 
 def _draw(windows: int, most: int, random: Any) -> Indices:
@@ -69,3 +84,28 @@ def balanced(scales: Sequence[Scale]) -> tuple[Scale, ...]:
     levels = [scale.usual_per_pixel for scale in scales]
     weights = [levels[0] / level if level > 0.0 else 1.0 for level in levels]
     return tuple(replace(scale, weight=weight) for scale, weight in zip(scales, weights, strict=True))
+
+
+def usual_levels(scales: Sequence[Scale], items: Sequence[Floats]) -> NDArray[np.float64]:
+    """Mean outlierness over some windows of some training items (*shape, C), each without its own patches."""
+    some = np.unique(np.linspace(0, len(items) - 1, min(len(items), _SOME_ITEMS)).astype(int))
+    return np.array([_level(scales, items[i], int(i)) for i in some])
+
+
+def _level(scales: Sequence[Scale], values: Floats, item: int) -> float:
+    """Mean over all windows of all scales, of which some are looked at; NaN if all of them hold a gap."""
+    total = count = 0.0
+    for scale in scales:
+        grid = scale.view.grid(values.shape[:-1])
+        windows = np.unique(np.linspace(0, len(grid) - 1, min(len(grid), _WINDOWS_OF_EACH)).astype(np.intp))
+        patches = grid.extract(scale.view.reduced(values), windows)
+        whole = ~np.isnan(patches).any(axis=1)
+        if not whole.any():
+            continue
+        own = scale.own_centers(item, len(grid))
+        left_out = None if own is None else own[windows[whole]]
+        o = scale.network.outlierness(patches[whole], own=left_out)
+        n_whole = len(grid) * float(whole.mean())
+        total += scale.weight * n_whole * float(o.mean())
+        count += n_whole
+    return total / count if count else np.nan

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.base import at_least_one
 from whyodd.explanations.sentences import number
-from whyodd.explanations.table import at_least_one
 from whyodd.plots.figures import lay_out
 from whyodd.plots.reasons import (
     BLACK,

@@ -9,6 +9,7 @@ import numpy as np
 
 from whyodd.compute.points import to_dense
 from whyodd.explanations.sentences import Reason, is_missing, is_number, number, value_texts
+from whyodd.network.waist import offers
 from whyodd.plots.figures import title_of
 from whyodd.plots.reasons import (
     BLACK,
@@ -105,9 +106,10 @@ class Scale:
 
 def _centers(e: Explanation, columns: Sequence[int]) -> dict[int, NDArray[np.float64]]:
     """What rows are compared with in the units of the data, of those variables that have such values."""
-    variables, points = e.variables, getattr(e.network, "centers", None)
-    if variables is None or points is None or points.shape[0] == 0:
+    variables = e.variables
+    if variables is None or not offers(e.network, "centers"):
         return {}
+    points = e.network.centers
     members = {c: (c,) if variables.groups is None else variables.groups[c] for c in columns}
     alone = {c: group[0] for c, group in members.items() if len(group) == 1}
     if variables.decode is None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import warnings
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whyodd.patches.explanation import PatchExplanation
+from whyodd.explanations.base import IMAGES, SERIES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whyodd.explanations.base import Kind
 
 _LONGEST = 40
 UNKNOWN = "▯"  # matplotlib's own font has it
@@ -32,15 +37,18 @@ def _matplotlib(part: str) -> Any:
         ) from None
 
 
-def check_kind(e: Any, kind: type, advice: str) -> None:
-    """Raise a ``TypeError`` with an ``advice`` if ``e`` is another kind of explanation."""
-    if not isinstance(e, kind):
-        raise TypeError(f"This picture is of a whyodd {kind.__name__}, but {type(e).__name__} came. {advice}")
+def check_kind(e: Any, kinds: Sequence[Kind], advice: str) -> None:
+    """Raise a ``TypeError`` with an ``advice`` if ``e`` explains another kind of items."""
+    if getattr(e, "kind", None) not in kinds:
+        told = " or ".join(kind.nouns for kind in kinds)
+        raise TypeError(
+            f"This picture is of a whyodd explanation of {told}, but {type(e).__name__} came. {advice}"
+        )
 
 
 def check_patches(e: Any) -> None:
     """Refuse what is no explanation of images or series."""
-    check_kind(e, PatchExplanation, "Draw rows of tables with bars or waterfall.")
+    check_kind(e, (IMAGES, SERIES), "Draw rows of tables with bars or waterfall.")
 
 
 def add_panel(

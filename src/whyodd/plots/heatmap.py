@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyodd.explainers.methods.sobel import sobel as edges
 from whyodd.explanations.sentences import number
 from whyodd.patches.colours import common_limit, displayed, legend, overlay
-from whyodd.patches.sobel import sobel as edges
 from whyodd.plots.figures import add_panel, check_patches, pyplot, title_of
 
 if TYPE_CHECKING:

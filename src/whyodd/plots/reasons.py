@@ -9,14 +9,16 @@ from unicodedata import bidirectional
 
 import numpy as np
 
+from whyodd.explanations.base import TABLE, at_least_one
 from whyodd.explanations.sentences import UNEXPLAINED, Reason, is_missing, number, value_texts
-from whyodd.explanations.table import Explanation, at_least_one
 from whyodd.plots.figures import check_kind, pyplot, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
 
     from numpy.typing import NDArray
+
+    from whyodd.explanations.table import Explanation
 
 # Okabe and Ito's colours, which all people can tell apart.
 BLUE, VERMILLION, GREEN, GREY, LIGHT_GREY, BLACK = (
@@ -37,8 +39,8 @@ class Parts:
 
     Attributes
     ----------
-    row : int
-        Position of the row in the data that were explained.
+    name : str
+        What the row is called.
     outlierness, unexplained : float
         o, and what belongs to no single variable; NaN if relevance is in other units.
     columns : tuple of int
@@ -49,7 +51,7 @@ class Parts:
         The relevance of each variable that is not shown.
     """
 
-    row: int
+    name: str
     outlierness: float
     unexplained: float
     columns: tuple[int, ...]
@@ -66,7 +68,7 @@ class Parts:
         # What speaks against the oddness counts as much as what speaks for it.
         order = sorted(range(len(reasons)), key=lambda place: -abs(reasons[place].relevance))
         return cls(
-            row=int(e.rows[i]),
+            name=e[i].names[0],
             outlierness=float(e.outlierness[i]),
             unexplained=float(e.unexplained[i]),
             columns=tuple(columns[place] for place in order[:k]),
@@ -104,7 +106,8 @@ class Parts:
     @property
     def title(self) -> str:
         """The row and how odd it is."""
-        return f"Row {self.row}: outlierness {number(self.outlierness)}"
+        name = title_of(self.name)
+        return f"{name[:1].upper()}{name[1:]}: outlierness {number(self.outlierness)}"
 
     def legend(self) -> list[tuple[str, str]]:
         """Colours of the directions there are, and what they mean."""
@@ -120,7 +123,7 @@ def check_rows(e: Sized) -> None:
 
 def check_table(e: Explanation) -> None:
     """Refuse what is no explanation of the rows of a table, or has none."""
-    check_kind(e, Explanation, "Draw images with heatmap, series with series.")
+    check_kind(e, (TABLE,), "Draw images with heatmap, series with series.")
     check_rows(e)
 
 
@@ -140,7 +143,7 @@ def label(reason: Reason) -> str:
     >>> label(Reason("amount", 12000.0, 35.5, direction=1, relevance=1.0, share=0.5))
     'amount = 12000, expected 35.5'
     """
-    name = name_of(reason.feature, _NAME)
+    name = name_of(reason.name, _NAME)
     value, expected = (title_of(part, _VALUE) for part in value_texts(reason))
     value = "missing" if is_missing(reason.value) else value
     if reason.never_varied:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whyodd.explanations.sentences import number
 from whyodd.patches.colours import displayed
-from whyodd.patches.words import place_text
+from whyodd.patches.places import place_text
 from whyodd.plots.figures import add_panel, check_patches, pyplot, title_of
 from whyodd.plots.time_axis import label_time, on_time_axis
 

@@ -10,16 +10,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unicodedata import bidirectional
 
+from whyodd.explanations.base import TEXTS
 from whyodd.explanations.sentences import number, percent
 from whyodd.plots.figures import UNKNOWN, check_kind, drawable, lay_out, pyplot, title_of
 from whyodd.plots.reasons import BLACK, SMALL, check_rows, head
-from whyodd.texts.explanation import TextExplanation
 from whyodd.texts.notebook import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from whyodd.texts.explanation import Word
+    from whyodd.texts.explanation import TextExplanation, Word
 
     Measure = Callable[[str], float]
     Line = list[tuple[float, "Piece"]]
@@ -66,7 +66,7 @@ def text(e: TextExplanation, i: int = 0, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    check_kind(e, TextExplanation, "Draw rows of tables with bars or waterfall.")
+    check_kind(e, (TEXTS,), "Draw rows of tables with bars or waterfall.")
     check_rows(e)
     words = e.tokens(i)
     limit = max((word.relevance for word in words), default=0.0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.network.distance_network import DistanceNetwork
+    from whyodd.network.waist import Decomposition
 
 # Bytes of dense relevance at a time, and absent terms that are kept of each message.
 _BLOCK_BYTES = 1 << 26
@@ -32,6 +32,8 @@ class TextParts:
         The columns with the most relevance among those that it has not, the largest first.
     absent : ndarray of shape (n,)
         Relevance of all of those.
+    absolute : ndarray of shape (n,)
+        Σ |R| over all columns.
     unexplained, outlierness : ndarray of shape (n,)
     """
 
@@ -39,6 +41,7 @@ class TextParts:
     absent_columns: NDArray[np.intp]
     absent_relevance: NDArray[np.float64]
     absent: NDArray[np.float64]
+    absolute: NDArray[np.float64]
     unexplained: NDArray[np.float64]
     outlierness: NDArray[np.float64]
 
@@ -47,20 +50,22 @@ class TextParts:
 
 
 def decompose(
-    network: DistanceNetwork,
     rows: sparse.csr_array,
     own: NDArray[np.intp] | None,
     report: Callable[[int], None] | None,
-    n_jobs: int | None,
+    decompose_some: Callable[..., Decomposition],
 ) -> TextParts:
-    """Relevance of the columns of CSR rows (n, d), some rows at a time."""
+    """Relevance of the columns of CSR rows (n, d), some rows at a time.
+
+    ``decompose_some(rows, own)`` explains them.
+    """
     n, d = rows.shape
     size = max(_BLOCK_BYTES // (8 * d), 16)
     blocks = []
     for start in range(0, n, size):
         some = slice(start, min(start + size, n))
         left_out = None if own is None else own[some]
-        blocks.append(_block(network, rows[some], left_out, n_jobs))
+        blocks.append(_block(rows[some], decompose_some(rows[some], left_out)))
         if report is not None:
             report(some.stop)
     return TextParts(
@@ -72,11 +77,9 @@ def decompose(
     )
 
 
-def _block(
-    network: DistanceNetwork, rows: sparse.csr_array, own: NDArray[np.intp] | None, n_jobs: int | None
-) -> TextParts:
-    parts = network.decompose(rows, own=own, n_jobs=n_jobs)
-    relevance: Any = np.asarray(parts.relevance, dtype=np.float64)
+def _block(rows: sparse.csr_array, parts: Decomposition) -> TextParts:
+    relevance: Any = np.array(parts.relevance, dtype=np.float64)
+    absolute = np.abs(relevance).sum(axis=1)
     which = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     present = sparse.csr_array((relevance[which, rows.indices], rows.indices, rows.indptr), shape=rows.shape)
     relevance[which, rows.indices] = 0.0
@@ -90,6 +93,7 @@ def _block(
         np.take_along_axis(columns, order, axis=1),
         np.take_along_axis(largest, order, axis=1),
         relevance.sum(axis=1),
+        absolute,
         parts.unexplained,
         parts.outlierness,
     )

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from whyodd.explanations.sentences import percent
-from whyodd.explanations.table import at_least_one
+from whyodd.explanations.base import TEXTS, BaseExplanation, Kind, at_least_one, shares
+from whyodd.explanations.sentences import Reason, percent
 from whyodd.inputs.frames import build_frame
-from whyodd.texts.notebook import html_view
+from whyodd.texts.notebook import cards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -24,8 +21,13 @@ if TYPE_CHECKING:
     from whyodd.texts.tokens import Token
     from whyodd.texts.vocabulary import Vocabulary
 
-_TOLD = 3
+_REASONS = 3
 _LONGEST = 30  # characters of a word in a sentence
+_TOLD_AS = {
+    "unusual": "{} is there, which is unusual",
+    "new word": "{} is there, a word that was never seen",
+    "missing": "{} is missing",
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TextExplanation:
+class TextExplanation(BaseExplanation):
     """Outlierness of n messages, decomposed onto words: Σ present + absent + unexplained = o.
 
     Made by :meth:`whyodd.TextModel.explain`. ``e[i]`` takes a message, a slice, a mask or an array of
@@ -79,14 +81,14 @@ class TextExplanation:
     vocabulary : Vocabulary
     threshold : float or None
         Outlierness above which the model calls a message an outlier.
+    method : str
+        How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN.
+    ids : tuple, optional
+        What people call the messages.
     """
 
-    noun: ClassVar[str] = "message"
-    nouns: ClassVar[str] = "messages"
-    has_columns: ClassVar[bool] = False
-    method: ClassVar[str] = "dtd"
-    is_additive: ClassVar[bool] = True
-    network: ClassVar[Any] = None
+    kind: ClassVar[Kind] = TEXTS
+    _per_item: ClassVar[tuple[str, ...]] = ("messages", "all_tokens", "parts", "rows", "ids")
 
     messages: tuple[str, ...]
     all_tokens: tuple[tuple[Token, ...], ...]
@@ -94,6 +96,8 @@ class TextExplanation:
     rows: NDArray[np.intp]
     vocabulary: Vocabulary
     threshold: float | None = None
+    method: str = "dtd"
+    ids: tuple[Any, ...] | None = None
 
     @property
     def outlierness(self) -> NDArray[np.float64]:
@@ -114,6 +118,15 @@ class TextExplanation:
     def absent_relevance(self) -> NDArray[np.float64]:
         """Part of o that belongs to terms that are missing (n,)."""
         return self.parts.absent
+
+    @property
+    def summed_relevance(self) -> NDArray[np.float64]:
+        """(n,) relevance of all terms, of those that are there and of those that are missing."""
+        return np.asarray(self.parts.present.sum(axis=1)).ravel() + self.parts.absent
+
+    @property
+    def _absolute_relevance(self) -> NDArray[np.float64]:
+        return self.parts.absolute
 
     def tokens(self, i: int) -> list[Word]:
         """Words of message ``i`` in their order, each with its place and relevance."""
@@ -141,74 +154,72 @@ class TextExplanation:
         found = [Term(self.vocabulary.terms[c], float(part)) for c, part in pairs if part > 0.0]
         return found[:k]
 
-    def why(self, i: int = 0, k: int = _TOLD) -> str:
+    def reasons(self, i: int, k: int | None = None) -> list[Reason]:
+        """Words of message ``i`` and terms that it lacks, the most relevant first; at most ``k``."""
+        i, k = self._position(i), None if k is None else at_least_one(k, "reasons")
+        known = self.vocabulary.columns
+        found = [
+            self._reason(i, term, "unusual" if term.term in known else "new word") for term in self.present(i)
+        ]
+        found += [self._reason(i, term, "missing") for term in self.absent(i, 100)]
+        return sorted(found, key=lambda reason: -reason.relevance)[:k]
+
+    def _reason(self, i: int, term: Term, judged: str) -> Reason:
+        value, expected = ("not there", "there") if judged == "missing" else ("there", "not there")
+        return Reason(
+            name=term.term,
+            value=value,
+            expected=expected,
+            direction=0,
+            relevance=term.relevance,
+            share=self.share(i, term.relevance),
+            judged=judged,
+            told=_TOLD_AS[judged].format(_quoted(term.term)),
+        )
+
+    def why(self, i: int = 0, k: int = _REASONS) -> str:
         """Which words make message ``i`` odd and which are missing, in one sentence."""
         i = self._position(i)
-        total = float(self.outlierness[i])
-        if total <= 0.0:
+        if self.outlierness[i] <= 0.0:
             return "nothing is odd about this message: its outlierness is 0"
-        present = [_share(term, total) for term in self.present(i, k) if term.relevance > 0.0]
-        absent = [_share(term, total) for term in self.absent(i, k)]
+        present = [self._shared(i, term) for term in self.present(i, k) if term.relevance > 0.0]
+        absent = [self._shared(i, term) for term in self.absent(i, k)]
         parts = [f"odd for {', '.join(present)}"] if present else []
         parts += [f"it lacks {', '.join(absent)}"] if absent else []
-        rest = f"{percent(float(self.unexplained[i]) / total)} belongs to no single word"
-        return "; ".join([*parts, rest])
+        rest = f"{percent(self.unexplained_share(i))} belongs to no single word"
+        return "; ".join([*parts, *([rest] if self.is_additive else [])])
+
+    def _shared(self, i: int, term: Term) -> str:
+        return f"{_quoted(term.term)} ({percent(self.share(i, term.relevance))})"
 
     def to_frame(self) -> Any:
         """Tidy data frame with a line for each word, its place, and its part of the outlierness."""
         lines = [(i, word) for i in range(len(self)) for word in self.tokens(i)]
-        o = self.outlierness
+        o, relevance = self.outlierness, np.array([word.relevance for _, word in lines], dtype=np.float64)
         columns = {
             "row": np.array([self.rows[i] for i, _ in lines], dtype=np.int64),
             "token": [word.text for _, word in lines],
             "start": np.array([word.start for _, word in lines], dtype=np.int64),
             "end": np.array([word.end for _, word in lines], dtype=np.int64),
             "is_new": np.array([word.is_new for _, word in lines], dtype=bool),
-            "relevance": np.array([word.relevance for _, word in lines]),
-            "share": np.array([word.relevance / o[i] if o[i] > 0.0 else 0.0 for i, word in lines]),
+            "relevance": relevance,
+            "share": shares(relevance, self.whole[[i for i, _ in lines]]),
             "outlierness": np.array([o[i] for i, _ in lines]),
         }
         return build_frame(columns, None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain dictionary of numbers, strings and lists, ready for JSON."""
+    def _plain(self) -> dict[str, Any]:
         return {"messages": [self._message(i) for i in range(len(self))]}
 
-    def top(self, k: int) -> TextExplanation:
-        """Explanation of the ``k`` oddest messages, the oddest first."""
-        return self[np.argsort(-self.outlierness, kind="stable")[: at_least_one(k, "messages")]]
-
-    def __len__(self) -> int:
-        return len(self.messages)
-
-    def __iter__(self) -> Iterator[TextExplanation]:
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self, index: int | slice | NDArray[Any] | list[int] | list[bool]) -> TextExplanation:
-        picked = np.atleast_1d(np.arange(len(self))[index])
-        return TextExplanation(
-            messages=tuple(self.messages[i] for i in picked),
-            all_tokens=tuple(self.all_tokens[i] for i in picked),
-            parts=self.parts[picked],
-            rows=self.rows[picked],
-            vocabulary=self.vocabulary,
-            threshold=self.threshold,
-        )
-
-    def __repr__(self) -> str:
-        lines = [f"Explanation of {len(self)} message{'' if len(self) == 1 else 's'}"]
-        lines += [f"message {one.rows[0]}: {one.why(0)}" for one in self.top(_TOLD)] if len(self) else []
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return html_view(self)
+    def _html(self, shown: TextExplanation) -> str:
+        return cards(shown)
 
     def _message(self, i: int) -> dict[str, Any]:
         return {
             "row": int(self.rows[i]),
             "text": self.messages[i],
             "outlierness": float(self.outlierness[i]),
-            "unexplained": float(self.unexplained[i]),
+            "unexplained": float(self.unexplained[i]) if self.is_additive else None,  # JSON has no NaN
             "absent_relevance": float(self.absent_relevance[i]),
             "tokens": [vars(word) for word in self.tokens(i)],
             "absent": [vars(term) for term in self.absent(i)],
@@ -222,12 +233,6 @@ class TextExplanation:
         each = found.get(len(self.vocabulary), 0.0) / max(len(new), 1)
         return {term: found[known[term]] if term in known else each for term in times}
 
-    def _position(self, i: int) -> int:
-        if not isinstance(i, Integral) or not -len(self) <= i < len(self):
-            raise IndexError(f"{i!r} is no message of an explanation of {len(self)}.")
-        return int(i) % len(self)
 
-
-def _share(term: Term, total: float) -> str:
-    word = term.term if len(term.term) <= _LONGEST else f"{term.term[: _LONGEST - 1]}…"
-    return f"'{word}' ({percent(term.relevance / total)})"
+def _quoted(term: str) -> str:
+    return f"'{term}'" if len(term) <= _LONGEST else f"'{term[: _LONGEST - 1]}…'"

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from whyodd.explainers.checks import generator, keywords
+from whyodd.explainers.method import Task
+from whyodd.explainers.registry import find_method
+from whyodd.explanations.base import TEXTS, checked_ids
 from whyodd.models.registry import OneClassSVM
 from whyodd.progress import progress_bar
 from whyodd.texts.decomposition import decompose
 from whyodd.texts.explanation import TextExplanation
-from whyodd.texts.messages import as_messages
 from whyodd.texts.tokens import Tokenizer
 from whyodd.texts.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
 
     from whyodd.models.bandwidth.rules import SigmaRule
+    from whyodd.network.waist import Decomposition
     from whyodd.texts.tokens import Token
 
     ExcludeSelf = Literal["auto"] | bool
 
 
-class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
+class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
     """One-class SVM on binary bags of stemmed terms: o = -log Σ_j α_j exp(-‖x - u_j‖² / (2σ²)).
 
     Parameters
@@ -128,6 +134,11 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         return self.model_.network_
 
     @property
+    def threshold_(self) -> float:
+        """Outlierness above which a message is an outlier."""
+        return float(self.model_.threshold_)
+
+    @property
     def offset_(self) -> float:
         """The threshold in scikit-learn's sign."""
         return float(self.model_.offset_)
@@ -153,7 +164,11 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         self,
         texts: Any,
         *,
+        method: str = "dtd",
         exclude_self: ExcludeSelf = "auto",
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        names: Sequence[Any] | None = None,
         progress: bool = False,
         n_jobs: int | None = None,
     ) -> TextExplanation:
@@ -163,20 +178,37 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         ----------
         texts : sequence of str
             The messages.
+        method : str, default "dtd"
+            One of ``whyodd.explainers.EXPLAINERS``, on the bags of terms.
         exclude_self : {"auto", True, False}, default "auto"
             A training message may be a center of the model and would explain itself away. "auto" leaves it
             out if ``texts`` are those of the fit; True insists that they are; False never does.
+        options : dict, optional
+            Keywords of the method.
+        random_state : int, optional
+            Seed of what a method draws at random.
+        names : sequence, optional
+            What to call the messages.
         progress : bool, default False
             Show a progress bar with the time left, on standard error.
         n_jobs : int, optional
             Threads; all cores if None.
         """
+        chosen, settings, random = find_method(method), keywords(options), generator(random_state)
+        chosen.check_options(method, settings)
+        if settings.pop("normal", None) is not None:
+            raise ValueError(f"normal is for tables, not for a {type(self).__name__}. Leave it out.")
         messages = as_messages(texts)
         tokens, rows = self._rows(messages)
         own = self._own(messages, exclude_self)
+
+        def decompose_some(some: sparse.csr_array, left_out: NDArray[np.intp] | None) -> Decomposition:
+            task = Task(self.network_, some, own=left_out, random=random, n_jobs=n_jobs)
+            return chosen.decompose(task, settings)
+
         bar = progress_bar(len(messages), "Explaining messages") if progress else nullcontext(None)
         with bar as report:
-            parts = decompose(self.network_, rows, own, report, n_jobs)
+            parts = decompose(rows, own, report, decompose_some)
         return TextExplanation(
             messages=tuple(messages),
             all_tokens=tuple(map(tuple, tokens)),
@@ -184,6 +216,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
             rows=np.arange(len(messages)),
             vocabulary=self.vocabulary_,
             threshold=-self.offset_,
+            method=method,
+            ids=checked_ids(names, len(messages), TEXTS),
         )
 
     def _rows(self, texts: Any) -> tuple[list[list[Token]], sparse.csr_array]:
@@ -216,3 +250,23 @@ class TextModel(BaseEstimator):  # type: ignore[misc]  # untyped base
         own = np.full(len(messages), -1, dtype=np.intp)
         own[self.network_.rows] = np.arange(self.network_.n_centers)
         return own
+
+
+def as_messages(texts: Any) -> list[str]:
+    """Messages of a list, an array, or a column of a data frame; an error names what is no text."""
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("One string came, expected a list of messages. Pass [text].")
+    column: Any = nw.from_native(texts, pass_through=True, allow_series=True)
+    if isinstance(column, (nw.DataFrame, nw.LazyFrame)):
+        raise TypeError("A data frame came, expected one of its columns: pass frame['comment'].")
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"Expected a list of messages, but {type(texts).__name__} came.")
+    messages = column.to_list() if isinstance(column, nw.Series) else list(texts)
+    if not messages:
+        raise ValueError("There are no messages: pass at least one.")
+    for i, message in enumerate(messages):
+        if not isinstance(message, str):
+            raise TypeError(
+                f"Message {i} is no text but {message!r}. Leave it out, or pass an empty string for it."
+            )
+    return [str(message) for message in messages]

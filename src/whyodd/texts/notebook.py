@@ -12,21 +12,10 @@ if TYPE_CHECKING:
 
     from whyodd.texts.explanation import Term, TextExplanation, Word
 
-_SHOWN = 5
 _TERMS = 8
 _LONGEST = 4000  # characters of a message
 # A mid-tone that shades on white and on black alike.
 _SHADE = "217,98,43"
-
-
-def html_view(e: TextExplanation) -> str:
-    """One ``<div>`` with the oddest messages: shaded words, then terms that are there and terms missing."""
-    title = f"Explanation of {len(e)} message{'' if len(e) == 1 else 's'}"
-    shown = e.top(_SHOWN) if len(e) else e
-    return (
-        "<div style='font-size:13px;line-height:1.6'>"
-        f"<div style='font-weight:600;margin-bottom:4px'>{escape(title)}</div>{cards(shown)}</div>"
-    )
 
 
 def cards(e: TextExplanation) -> str:
@@ -36,15 +25,14 @@ def cards(e: TextExplanation) -> str:
 
 
 def _card(e: TextExplanation, i: int, limit: float) -> str:
-    total = float(e.outlierness[i]) or 1.0
-    rest = percent(float(e.unexplained[i]) / total)
+    rest = f"{percent(e.unexplained_share(i))} belongs to no single word" if e.is_additive else ""
     return (
         "<div style='border-top:1px solid rgba(128,128,128,.45);padding:6px 0'>"
-        f"<div style='opacity:.75'>message {e.rows[i]}, outlierness {number(float(e.outlierness[i]))}</div>"
+        f"<div style='opacity:.75'>{escape(e.names[i])}, outlierness {number(float(e.outlierness[i]))}</div>"
         f"<div style='white-space:pre-wrap;overflow-wrap:anywhere' dir='auto'>{shaded(e, i, limit)}</div>"
-        f"<div>there: {_terms(e.present(i, _TERMS), total)}</div>"
-        f"<div>missing: {_terms(e.absent(i, _TERMS), total)}</div>"
-        f"<div style='opacity:.75'>{rest} belongs to no single word</div></div>"
+        f"<div>there: {_terms(e, i, e.present(i, _TERMS))}</div>"
+        f"<div>missing: {_terms(e, i, e.absent(i, _TERMS))}</div>"
+        f"<div style='opacity:.75'>{rest}</div></div>"
     )
 
 
@@ -79,10 +67,10 @@ def _shade(word: Word, limit: float) -> str:
     return f"<span style='{style}' title='{title}'>{escape(word.text)}</span>"
 
 
-def _terms(terms: Sequence[Term], total: float) -> str:
+def _terms(e: TextExplanation, i: int, terms: Sequence[Term]) -> str:
     # On their own, words written from right to left do not carry the numbers around them along.
     shares = [
-        f"<bdi>{escape(term.term)}</bdi> {percent(term.relevance / total)}"
+        f"<bdi>{escape(term.term)}</bdi> {percent(e.share(i, term.relevance))}"
         for term in terms
         if term.relevance > 0
     ]

@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDOneClassSVM
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from whyodd.adapters.linear import LinearScore, linear_score
+from whyodd.network.linear_score import LinearScore
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) + np.array([3.0, 0.0, -1.0])
@@ -32,27 +32,25 @@ def test_reference_is_the_origin():
 def test_sparse_fit_and_sparse_rows():
     rows = sparse.csr_matrix(np.where(np.abs(X) > 1, X, 0.0))
     model = OneClassSVM(kernel="linear", nu=0.2).fit(rows)
-    score = linear_score(model)
+    score = whyodd.neuralize(model)
     assert score.n_features == 3
     np.testing.assert_allclose(-score.outlierness(rows), model.decision_function(rows), atol=1e-12)
 
 
 def test_float32_rows_give_float32_relevance():
-    parts = LinearScore(np.ones(3), 1.0).decompose(X.astype(np.float32), n_jobs=1, progress=None)
+    parts = LinearScore(np.ones(3), 1.0).decompose(X.astype(np.float32))
     assert parts.relevance.dtype == np.float32
     assert parts.outlierness.dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    "model", [OneClassSVM(), OCSVM(), OneClassSVM(kernel="poly"), whyodd.OneClassSVM(), object()]
-)
-def test_other_models_have_none(model):
-    assert linear_score(model) is None
+@pytest.mark.parametrize("model", [OneClassSVM(), OCSVM(), whyodd.OneClassSVM()])
+def test_models_with_another_kernel_are_networks(model):
+    assert isinstance(whyodd.neuralize(model.fit(X)), whyodd.DistanceNetwork)
 
 
 def test_wrong_number_of_columns_is_told():
     with pytest.raises(ValueError, match=r"X has 2 column\(s\), the model was fitted on 3"):
-        linear_score(SGDOneClassSVM(random_state=0).fit(X)).decompose(X[:, :2])
+        whyodd.neuralize(SGDOneClassSVM(random_state=0).fit(X)).decompose(X[:, :2])
 
 
 def test_parts_cannot_be_written_to():

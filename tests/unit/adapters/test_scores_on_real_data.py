@@ -6,7 +6,6 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Known
-from whyodd.adapters.linear import linear_score
 
 CASES = [case for cases in FITTED.values() for case in cases]
 
@@ -49,7 +48,7 @@ def test_own_scores_follow_from_offset_and_outlierness(case, cardiotocograms):
 def test_own_scores_follow_from_a_linear_score(case, cardiotocograms):
     train, rows = cardiotocograms
     model = case.fit(train)
-    linear = linear_score(model)
+    linear = whyodd.neuralize(model)
     for score in case.scores:
         own = score.own(model, rows)
         recovered = score.recovered(Known(model, linear.offset, linear.outlierness(rows)))

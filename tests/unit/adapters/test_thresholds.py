@@ -9,7 +9,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Case
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.thresholds import THRESHOLDS
+from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def test_is_where_the_model_cuts(case):
     model = case.fit(X)
     e = whyodd.explain(model, ROWS, exclude_self=False)
     if e.threshold is None:
-        assert find_entry(THRESHOLDS, case.model) is None
+        assert find_entry(ADAPTERS, case.model).threshold is None
         return
     odd = calls_odd(model)
     assert 0 < odd.sum() < len(ROWS)
@@ -42,10 +42,12 @@ def test_is_where_the_model_cuts(case):
 
 
 def test_models_that_only_score_have_none():
-    without = {type(case.model).__name__ for case in CASES if find_entry(THRESHOLDS, case.model) is None}
+    without = {
+        type(case.model).__name__ for case in CASES if find_entry(ADAPTERS, case.model).threshold is None
+    }
     assert without == {
         "BayesianGaussianMixture", "EmpiricalCovariance", "GaussianMixture", "KMeans", "KernelDensity",
-        "LedoitWolf", "MinCovDet", "MiniBatchKMeans", "NearestNeighbors", "SGDOneClassSVM",
+        "LedoitWolf", "MinCovDet", "MiniBatchKMeans", "NearestNeighbors",
     }  # fmt: skip
     assert whyodd.explain(whyodd.DistanceNetwork(X), ROWS).threshold is None
 

@@ -18,7 +18,7 @@ from reference import baselines
 from whyodd import UnsupportedModelError
 from whyodd.explainers import EXPLAINERS
 from whyodd.explainers.method import Task
-from whyodd.explainers.reading import read
+from whyodd.explainers.preparing import PreparedModel
 from whyodd.kernels import Exponential
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.linear_maps import LinearMap
@@ -44,7 +44,7 @@ class TestInVariables:
         pipeline = make_pipeline(StandardScaler(), PCA(n_components), KernelDensity(bandwidth=0.5)).fit(
             NORMAL
         )
-        reading = read(pipeline, ODD)
+        reading = PreparedModel.of(pipeline).rows(ODD)
         task = Task(reading.network, reading.inputs, through=reading.through).in_variables()
         assert task.X.shape == (3, 4)
         o = task.network.outlierness(task.X)
@@ -142,7 +142,7 @@ class TestPipelines:
         rows = frame.head(2).assign(size=[0.0, 9.0])
         e = whyodd.explain(pipeline, rows, method=method, random_state=0)
         assert e.feature_names == ("colour", "size")
-        reading = read(pipeline, rows)
+        reading = PreparedModel.of(pipeline).rows(rows)
         task = Task(reading.network, reading.inputs, random=np.random.default_rng(0))
         columns = EXPLAINERS[method].decompose(task, {}).relevance
         np.testing.assert_allclose(e.relevance[:, 0], columns[:, :2].sum(axis=1), rtol=1e-12)

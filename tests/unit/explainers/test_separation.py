@@ -5,9 +5,8 @@ import pytest
 
 import whyodd
 from whyodd.explainers.method import Task
-from whyodd.explainers.methods.coin import _abnormality, _spacing, coin
+from whyodd.explainers.methods.coin import _abnormality, _spacing, closest, cluster, coin
 from whyodd.explainers.methods.micenkova import _mean_weights
-from whyodd.explainers.support.clusters import closest, cluster
 from whyodd.explainers.support.neighborhoods import Surroundings, around
 
 SEPARATING = ["coin", "micenkova"]

@@ -74,7 +74,7 @@ class TestScoredRows:
         oddest = np.argsort(-found.outlierness, kind="stable")[:90]
         np.testing.assert_array_equal(found.oddest.rows, np.sort(oddest))
         if found.reader.steps:  # what is kept is not prepared again
-            monkeypatch.setattr("whyodd.explainers.reading.transform", None)
+            monkeypatch.setattr("whyodd.explainers.preparing.transform", None)
         rows = oddest[[80, 3, 41]]
         assert_same(found.explain(rows), whole[rows])
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import whyodd
 from whyodd.patches.items import as_items
+from whyodd.patches.places import place_text
 from whyodd.patches.strangest import StrangePatch
-from whyodd.patches.words import place_text
 
 HOUR = dt.timedelta(hours=1)
 START = dt.datetime(2024, 3, 1)

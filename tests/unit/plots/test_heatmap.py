@@ -9,8 +9,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import whyodd
+from whyodd.explainers.methods.sobel import sobel
 from whyodd.patches.colours import common_limit, displayed, overlay
-from whyodd.patches.sobel import sobel
 from whyodd.plots import PLOTS, heatmap, heatmaps
 from whyodd.plots.figures import title_of
 

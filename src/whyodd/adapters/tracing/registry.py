@@ -31,14 +31,18 @@ from whyodd.adapters.tracing.monotone import (
     trace_power_transformer,
     trace_quantile_transformer,
 )
-from whyodd.adapters.tracing.own_steps import trace_constants, trace_plain_values
 from whyodd.adapters.tracing.scaling import (
     trace_max_abs_scaler,
     trace_min_max_scaler,
     trace_robust_scaler,
     trace_standard_scaler,
 )
-from whyodd.adapters.tracing.selection import trace_selector, trace_variance_threshold
+from whyodd.adapters.tracing.selection import (
+    trace_constants,
+    trace_plain_values,
+    trace_selector,
+    trace_variance_threshold,
+)
 from whyodd.adapters.tracing.text import (
     trace_count_vectorizer,
     trace_dict_vectorizer,

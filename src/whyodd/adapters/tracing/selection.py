@@ -1,4 +1,4 @@
-"""Feature selection: some columns of those there were."""
+"""Steps that keep columns as they are, or leave some of them out."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ def trace_variance_threshold(step: Any, columns: Columns) -> Columns:
     """``VarianceThreshold``: what has no variance never varied, at a value that is not kept."""
     columns.note_constants(step.variances_ == 0, np.full(columns.count, np.nan))
     return trace_selector(step, columns)
+
+
+def trace_plain_values(step: Any, columns: Columns) -> Columns:  # noqa: ARG001 - the signature of all tracers
+    """``PlainValues``, ``PlainNumbers``: the same values as plain objects or floats."""
+    return columns
+
+
+def trace_constants(step: Any, columns: Columns) -> Columns:
+    """``Constants``: columns with one value, remembered and not passed on."""
+    for variable, value in zip(columns.owners.tolist(), step.values_, strict=True):
+        columns.variables.note_constant(variable, value)
+    return columns.take([])

@@ -13,7 +13,7 @@ from whyodd.adapters.tracing.errors import Untraceable, UntraceableStepError
 from whyodd.adapters.tracing.raw_variables import RawVariables
 from whyodd.adapters.tracing.readings import Readings, dense
 from whyodd.adapters.tracing.steps import trace_steps
-from whyodd.explanations.raw_variables import Decoded
+from whyodd.explanations.variables import Decoded
 from whyodd.maths.linear_maps import LinearMap
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyodd.explainers.method import Method
+from whyodd.network.waist import decompose_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.explainers.method import Task
-    from whyodd.network.distance_network import Decomposition
+    from whyodd.network.waist import Decomposition
 
 
 def deep_taylor(task: Task) -> NDArray[np.floating]:
@@ -42,6 +43,6 @@ class DeepTaylor(Method):
 
 
 def _decomposed(task: Task) -> Decomposition:
-    return task.network.decompose(
-        task.X, own=task.own, through=task.through, n_jobs=task.n_jobs, progress=task.report
+    return decompose_rows(
+        task.network, task.X, own=task.own, through=task.through, n_jobs=task.n_jobs, progress=task.report
     )

@@ -25,10 +25,10 @@ def mean(task: Task) -> NDArray[np.float64]:
     "EV" in section "Internal Validation" of Kauffmann, Müller and Montavon.
     """
     differences = np.asarray(task.X) - task.weights @ task.normal
-    return squared_parts(task.network, differences, _main_centers(task))
+    return squared_parts(task.metric, differences, _main_centers(task))
 
 
 def _main_centers(task: Task) -> NDArray[np.intp]:
-    if not isinstance(task.network.metric, ComponentMetric):
+    if not isinstance(task.metric, ComponentMetric):
         return np.zeros(task.X.shape[0], dtype=np.intp)  # all have the same map
-    return task.network.nearest(task.X, 1, own=task.own, n_jobs=task.n_jobs)[0][:, 0]
+    return np.asarray(task.network.nearest(task.X, 1, own=task.own, n_jobs=task.n_jobs)[0][:, 0])

@@ -33,16 +33,17 @@ def nearest(task: Task) -> NDArray[np.float64]:
     becomes the nearest.
     """
     differences = np.asarray(task.X) - nearest_normal(task)
-    return squared_parts(task.network, differences, nearest_centers(task))
+    has_maps = isinstance(task.metric, ComponentMetric)
+    return squared_parts(task.metric, differences, nearest_centers(task) if has_maps else None)
 
 
 def nearest_normal(task: Task) -> NDArray[np.floating]:
     """(n, d) the nearest normal point of each row: a center, or one of the rows that were given."""
     if task.given is None:
         return to_dense(task.network.centers[nearest_centers(task)])
-    if isinstance(task.network.metric, ComponentMetric):
+    if isinstance(task.metric, ComponentMetric):
         return np.asarray(task.given[_by_map_of_nearest_center(task)])
-    given = DistanceNetwork(task.given, pooling=Nearest.kth(1), metric=task.network.metric)
+    given = DistanceNetwork(task.given, pooling=Nearest.kth(1), metric=task.metric)
     return np.asarray(task.given[given.nearest(task.X, 1, n_jobs=task.n_jobs)[0][:, 0]])
 
 
@@ -59,10 +60,9 @@ def _by_map_of_nearest_center(task: Task) -> Indices:
 
 def nearest_centers(task: Task) -> Indices:
     """(n,) the center at the smallest distance from each row, its own one left out."""
-    network = task.network
-    if isinstance(network.metric, ComponentMetric):
+    if isinstance(task.metric, ComponentMetric):
         return _by_component(task)
-    searched = DistanceNetwork(network.centers, pooling=Nearest.kth(1), metric=network.metric)
+    searched = DistanceNetwork(task.network.centers, pooling=Nearest.kth(1), metric=task.metric)
     return searched.nearest(task.X, 1, own=task.own, n_jobs=task.n_jobs)[0][:, 0]
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whyodd.network.waist import offers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,7 +27,8 @@ def occlusion(task: Task, reference: str = "expected") -> Floats:
     task : Task
     reference : {"expected", "mean"}, default "expected"
         r: the expected point Σ_j p_j u_j of each row, or the mean of the normal points (the centers, or the
-        rows given as ``options={"normal": rows}``) for all of them.
+        rows given as ``options={"normal": rows}``) for all of them. That is also taken where a model knows
+        nothing to expect.
 
     Notes
     -----
@@ -48,9 +51,11 @@ def occlusion(task: Task, reference: str = "expected") -> Floats:
 
 
 def _usual(task: Task, reference: str) -> Floats:
-    if isinstance(reference, str) and reference == "expected":
-        X = np.asarray(task.X, dtype=np.float64)
-        return np.asarray(task.network.expected(X, own=task.own, n_jobs=task.n_jobs), dtype=np.float64)
-    if isinstance(reference, str) and reference == "mean":
+    if not isinstance(reference, str) or reference not in ("expected", "mean"):
+        raise ValueError(f"reference={reference!r}: expected 'expected' or 'mean'.")
+    if reference == "mean" or not offers(task.network, "expected"):
         return np.broadcast_to(task.weights @ task.normal, task.X.shape)
-    raise ValueError(f"reference={reference!r}: expected 'expected' or 'mean'.")
+    X = np.asarray(task.X, dtype=np.float64)
+    keywords = {"own": task.own} if offers(task.network, "leave_out") else {}
+    work = {"n_jobs": task.n_jobs} if offers(task.network, "work") else {}
+    return np.asarray(task.network.expected(X, **keywords, **work), dtype=np.float64)

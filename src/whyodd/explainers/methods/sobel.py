@@ -7,8 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from whyodd.patches.sobel import sobel
+from scipy import ndimage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,3 +54,12 @@ def _check_shape(shape: Any, n_variables: int) -> None:
 
 def _are_sides(shape: Any) -> bool:
     return isinstance(shape, tuple) and all(isinstance(side, Integral) and int(side) > 0 for side in shape)
+
+
+def sobel(image: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Squared Sobel gradient |∂x|² + |∂y|² of an image (H, W) or (H, W, C), summed over channels: (H, W)."""
+    pixels = np.asarray(image, dtype=np.float64)
+    channels = pixels[..., None] if pixels.ndim == 2 else pixels
+    # Each channel alone: the filter smooths along all axes but its own.
+    layers = np.moveaxis(channels, -1, 0)
+    return np.asarray(sum(ndimage.sobel(layer, axis=axis) ** 2 for layer in layers for axis in (0, 1)))

@@ -11,19 +11,18 @@ from whyodd.maths.metrics import ComponentMetric, LinearMetric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.network.distance_network import DistanceNetwork
+    from whyodd.maths.metrics import Metric
 
     Floats = NDArray[np.floating]
 
 
 def squared_parts(
-    network: DistanceNetwork, differences: Floats, centers: NDArray[np.intp]
+    metric: Metric | None, differences: Floats, centers: NDArray[np.intp] | None = None
 ) -> NDArray[np.float64]:
     """Parts δ_i [AᵀA δ]_i (n, d) of squared distances: δ_i² under the plain distance, and a sum d² always.
 
     ``centers`` (n,) says whose map A counts for each row, where every center has its own.
     """
-    metric = network.metric
     if metric is None:
         return np.asarray(differences**2, dtype=np.float64)
     if isinstance(metric, LinearMetric):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whyodd.evaluation.conservation import conservation_gap, unexplained_share
 from whyodd.explanations.sentences import percent
-from whyodd.patches.explanation import PatchExplanation
-from whyodd.texts.explanation import TextExplanation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.explanations.table import Explanation
+    from whyodd.explanations.base import BaseExplanation
 
     Doubles = NDArray[np.float64]
-    AnyExplanation = Explanation | PatchExplanation | TextExplanation
 
 # Sums of some hundred numbers of single precision round by 1e-6 or so; a thousandth would still not show in
 # the whole percentages of the page, but is more than rounding makes.
@@ -26,12 +22,6 @@ _CONSERVED, _INVISIBLE = 1e-6, 1e-3
 # Up to a quarter, what the reasons tell is at least three times what they leave open; beyond a half, they
 # tell less than they leave open.
 _LITTLE, _HALF = 0.25, 0.5
-_WORDS = {
-    "table": {"noun": "row", "nouns": "rows", "part": "variable", "parts": "variables"},
-    "images": {"noun": "image", "nouns": "images", "part": "pixel", "parts": "pixels"},
-    "series": {"noun": "series", "nouns": "series", "part": "time step", "parts": "time steps"},
-    "texts": {"noun": "message", "nouns": "messages", "part": "word", "parts": "words"},
-}
 _OTHER_UNITS = (
     "The method {method} ranks the reasons, but its relevance is not in units of the outlierness: shares are "
     "of the sum of relevance. Explain with 'dtd' for parts that add up."
@@ -58,12 +48,12 @@ _OPEN = {
 }
 
 
-def conservation_panel(e: AnyExplanation) -> dict[str, Any]:
+def conservation_panel(e: BaseExplanation) -> dict[str, Any]:
     """Whether relevance and the unexplained part sum to the outlierness: the largest gap of any row."""
     title = "Parts add up"
-    if not is_additive(e):
-        return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=method_of(e)))
-    gaps = conservation_gap(_sums(e))
+    if not e.is_additive:
+        return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=e.method))
+    gaps = conservation_gap(e)
     if gaps.size == 0:
         return panel(title, "nothing to check", "unknown", "There is nothing that was explained.")
     gap = float(gaps.max())
@@ -72,24 +62,24 @@ def conservation_panel(e: AnyExplanation) -> dict[str, Any]:
         title,
         f"gap {gap:.0e}" if gap else "no gap",
         verdict,
-        f"{_ADDS_UP.format(**words_of(e))} {_ADVICE[verdict]}",
+        f"{_ADDS_UP.format(noun=e.kind.noun, parts=e.kind.parts)} {_ADVICE[verdict]}",
     )
 
 
-def unexplained_panel(e: AnyExplanation) -> dict[str, Any]:
+def unexplained_panel(e: BaseExplanation) -> dict[str, Any]:
     """How much of the outlierness belongs to no single variable, pixel, time step or word: the median."""
     title = "Explained by single reasons"
-    if not is_additive(e):
-        return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=method_of(e)))
+    if not e.is_additive:
+        return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=e.method))
     shares = unexplained_share(e)[np.asarray(e.outlierness) > 0.0]
     if shares.size == 0:
         return panel(
             title, "nothing to check", "unknown", "Nothing is odd: there is no outlierness to explain."
         )
     share = float(np.median(shares))
-    verdict, words = _verdict(share, _LITTLE, _HALF), words_of(e)
-    bars = [_bar(f"single {words['parts']}", 1.0 - share), _bar(f"no single {words['part']}", share)]
-    sentence = _NO_SINGLE.format(share=percent(share), **words)
+    verdict, kind = _verdict(share, _LITTLE, _HALF), e.kind
+    bars = [_bar(f"single {kind.parts}", 1.0 - share), _bar(f"no single {kind.part}", share)]
+    sentence = _NO_SINGLE.format(share=percent(share), noun=kind.noun, part=kind.part)
     return panel(title, percent(1.0 - share), verdict, f"{sentence} {_OPEN[verdict]}", bars)
 
 
@@ -100,37 +90,9 @@ def panel(
     return {"title": title, "value_text": value, "verdict": verdict, "sentence": sentence, "bars": bars}
 
 
-def is_additive(e: AnyExplanation) -> bool:
-    """Whether relevance is in units of the outlierness; that of messages always is."""
-    return isinstance(e, TextExplanation) or e.is_additive
-
-
-def method_of(e: AnyExplanation) -> str:
-    """How it was explained; messages have but one method."""
-    return "dtd" if isinstance(e, TextExplanation) else e.method
-
-
-def words_of(e: AnyExplanation) -> dict[str, str]:
-    """What is explained, by what, in words: ``noun`` and ``nouns``, ``part`` and ``parts``."""
-    if isinstance(e, TextExplanation):
-        return _WORDS["texts"]
-    if isinstance(e, PatchExplanation):
-        return _WORDS["series" if e.is_series else "images"]
-    return _WORDS["table"]
-
-
 def _verdict(value: float, good: float, fair: float) -> str:
     return "good" if value <= good else "fair" if value <= fair else "poor"
 
 
 def _bar(label: str, value: float) -> dict[str, Any]:
     return {"label": label, "value": value, "value_text": percent(value)}
-
-
-def _sums(e: AnyExplanation) -> Any:
-    """What a check of sums needs of an explanation; of messages the absent terms are relevant, too."""
-    if not isinstance(e, TextExplanation):
-        return e
-    present = np.asarray(e.relevance.sum(axis=1))
-    relevance = np.column_stack([present, e.absent_relevance])
-    return SimpleNamespace(relevance=relevance, unexplained=e.unexplained, outlierness=e.outlierness)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from whyodd.automatic.auto import AutoReport
     from whyodd.findings.findings import Findings
 
-# What an item is -> what is told of items like it: anomalies, rest, groups, trust and so on.
+# Kind of item -> what is told of items like it: anomalies, rest, groups, trust and so on.
 SUMMARIES: dict[str, Callable[[Findings, int, bool], dict[str, Any]]] = {
-    "row": summarize_rows,
-    "image": summarize_items,
+    "table": summarize_rows,
+    "images": summarize_items,
     "series": summarize_items,
-    "message": summarize_items,
+    "texts": summarize_items,
 }
 
 
@@ -37,12 +37,13 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         Whether to measure how far to trust the explanation, and to look for the smallest change of each row.
     """
     e, n = found.explanation, len(found)
-    told = SUMMARIES[e.noun](found, top, checks)
+    told = SUMMARIES[e.kind.name](found, top, checks)
     counts = {"rows": n, "odd": found.n_odd, "explained": len(e), "shown": len(told["anomalies"])}
     return {
         "version": __version__,
-        "title": found.title or f"{n:,} {e.noun if n == 1 else e.nouns}",
-        "noun": e.noun,
+        "title": found.title or f"{n:,} {e.kind.noun if n == 1 else e.kind.nouns}",
+        "kind": e.kind.name,
+        "noun": e.kind.noun,
         "method": e.method,
         "is_additive": e.is_additive,
         "counts": counts,

@@ -12,8 +12,8 @@ from scipy import sparse
 from whyodd.compute.points import to_dense
 from whyodd.explainers.method import Task
 from whyodd.explainers.support.differences import squared_parts
-from whyodd.explanations.raw_variables import Variables
 from whyodd.explanations.sentences import is_number
+from whyodd.explanations.variables import Variables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -262,7 +262,7 @@ class Ground:
         """Parts (q, V) of the squared distance that such a move covers; all of the way by default."""
         points = self.points(pairs.rows)
         ends = pairs.goals if fractions is None else self.moved(pairs, fractions)
-        return self.by_variable(squared_parts(self.lifted.network, ends - points, pairs.targets))
+        return self.by_variable(squared_parts(self.lifted.metric, ends - points, pairs.targets))
 
 
 def _sums(values: Floats, place: Indices, count: int) -> Floats:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whyodd.explanations.sentences import Reason, all_digits, is_missing, is_number, name_text, number, text
 from whyodd.findings.summary.changes.search import Found, find_changes
 from whyodd.findings.summary.changes.values import tell
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from whyodd.explanations.table import Explanation
@@ -190,8 +190,8 @@ def smallest_change(
     """
     if threshold is None or math.isnan(threshold):
         return [NoChange("there is no threshold below which a row is normal")] * len(e)
-    if not isinstance(e.network, DistanceNetwork):
-        return [NoChange("a linear model knows no normal rows to move towards")] * len(e)
+    if not offers(e.network, "centers", "neighbors"):
+        return [NoChange("the model knows no normal rows to move towards")] * len(e)
     if len(e) == 0:
         return []
     results: list[Change | NoChange] = [NoChange("it is not above the threshold")] * len(e)

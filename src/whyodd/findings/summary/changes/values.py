@@ -15,7 +15,7 @@ from whyodd.findings.summary.changes.search import fractions_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.explanations.raw_variables import Decoded
+    from whyodd.explanations.variables import Decoded
     from whyodd.findings.summary.changes.search import Search
 
     Floats = NDArray[np.float64]

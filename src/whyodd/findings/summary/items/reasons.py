@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from whyodd.explanations.sentences import percent
-from whyodd.findings.summary.panels import is_additive
-from whyodd.texts.explanation import TextExplanation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.patches.explanation import PatchExplanation
+    from whyodd.explanations.base import BaseExplanation
 
 REASONS = 8  # of one item
 _ROUNDING = 1e-9  # of a sum of shares
 
 
-def whole(e: PatchExplanation | TextExplanation, i: int) -> float:
+def whole(e: BaseExplanation, i: int) -> float:
     """What shares are of: the outlierness of item ``i``, or its sum of relevance in other units."""
-    if isinstance(e, TextExplanation) or e.is_additive:
-        return float(e.outlierness[i])
-    return float(np.abs(e.relevance[i]).sum())
+    return float(e[i].whole[0])
 
 
 def reason(
@@ -46,7 +40,7 @@ def reason(
 
 
 def others(
-    e: PatchExplanation | TextExplanation, i: int, reasons: Sequence[dict[str, Any]], count: int
+    e: BaseExplanation, i: int, reasons: Sequence[dict[str, Any]], count: int
 ) -> dict[str, Any] | None:
     """The part of the relevance of item ``i`` that is in none of its ``reasons``, but in ``count`` others."""
     if count <= 0 or not reasons:
@@ -56,16 +50,14 @@ def others(
     return {"count": count, "share": share, "share_text": percent(share)}
 
 
-def explained_share(e: PatchExplanation | TextExplanation, i: int) -> float:
+def explained_share(e: BaseExplanation, i: int) -> float:
     """Share of all relevance of item ``i``."""
-    relevance = float(np.sum(e.relevance[[i]] if isinstance(e, TextExplanation) else e.relevance[i]))
-    relevance += float(e.absent_relevance[i]) if isinstance(e, TextExplanation) else 0.0
-    return relevance / whole(e, i)
+    return e.share(i, float(e[i].summed_relevance[0]))
 
 
-def unexplained(e: PatchExplanation | TextExplanation, i: int) -> dict[str, Any] | None:
+def unexplained(e: BaseExplanation, i: int) -> dict[str, Any] | None:
     """The share of item ``i`` that belongs to no single part; None in other units, or of no outlierness."""
-    if not is_additive(e) or whole(e, i) <= 0.0:
+    if not e.is_additive or whole(e, i) <= 0.0:
         return None
-    share = float(e.unexplained[i]) / whole(e, i)
+    share = e.unexplained_share(i)
     return {"share": share, "share_text": percent(share)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.explanations.sentences import number
 from whyodd.findings.summary.items.reasons import REASONS, reason, whole
-from whyodd.patches.words import place_text, time_text
+from whyodd.patches.places import place_text, time_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

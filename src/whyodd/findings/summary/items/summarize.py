@@ -13,17 +13,16 @@ from whyodd.findings.summary.items.series import series_item, series_reasons
 from whyodd.findings.summary.panels import (
     conservation_panel,
     unexplained_panel,
-    words_of,
 )
 from whyodd.patches.colours import common_limit
-from whyodd.patches.words import place_text
-from whyodd.texts.explanation import TextExplanation
+from whyodd.patches.places import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whyodd.findings.findings import Findings
     from whyodd.patches.explanation import PatchExplanation
+    from whyodd.texts.explanation import TextExplanation
 
     Items = PatchExplanation | TextExplanation
 
@@ -36,26 +35,24 @@ def summarize_items(found: Findings, top: int, checks: bool) -> dict[str, Any]: 
     e, listed, threshold = found.explanation, found.odd, found.threshold
     shown = listed[: min(top, len(listed))]
     rest = listed[len(shown) : len(shown) + _LISTED]
-    kind = _Kind.of(e, shown)
+    kind = _TELLERS[e.kind.name](e, shown)
     return {
-        "kind": kind.name,
         "usual_source": kind.usual_source,
         "groups": [],
         "anomalies": [_anomaly(shown, i, threshold, kind) for i in range(len(shown))],
         "rest": [_line(rest, i, len(shown) + i + 1, kind) for i in range(len(rest))],
         "n_unlisted": len(listed) - len(shown) - len(rest),
         "trust": {"panels": [conservation_panel(e), unexplained_panel(e)], "rows": len(e)},
-        "notes": _notes(e),
+        "notes": kind.notes,
     }
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Teller:
     """What is told of images, series or messages: functions of an explanation and a position in it.
 
     Attributes
     ----------
-    name : str
     item : callable
         The item itself.
     reasons : callable
@@ -64,29 +61,44 @@ class _Kind:
         The main reason in words.
     usual_source : str
         What usual means.
+    notes : list of str
+        What a reader should know of how these numbers came about.
     """
 
-    name: str
     item: Callable[[Any, int], dict[str, Any]]
     reasons: Callable[[Any, int], tuple[list[dict[str, Any]], int]]
     main: Callable[[Any, int], str]
     usual_source: str
-
-    @classmethod
-    def of(cls, e: Items, shown: Items) -> _Kind:
-        """The kind of ``e``; scales are those of all items ``shown`` on the page."""
-        if isinstance(shown, TextExplanation):
-            limit = strongest(shown)
-            return cls("texts", lambda e, i: message_item(e, i, limit), message_reasons, _first_term, "")
-        usual = "Usual is the mean outlierness of the windows of training, each without itself."
-        if shown.is_series:
-            return cls("series", series_item, series_reasons, _first_channel, usual)
-        # Of all images, not only of those shown: calm ones look calm.
-        limit, each = common_limit(e.relevance), room(len(shown))
-        return cls("images", lambda e, i: image_item(e, i, limit, each), image_reasons, _place, usual)
+    notes: list[str]
 
 
-def _anomaly(e: Items, i: int, threshold: float | None, kind: _Kind) -> dict[str, Any]:
+def _of_images(e: PatchExplanation, shown: PatchExplanation) -> _Teller:
+    # Of all images, not only of those shown: calm ones look calm.
+    limit, each = common_limit(e.relevance), room(len(shown))
+    return _Teller(
+        lambda e, i: image_item(e, i, limit, each), image_reasons, _place, _WINDOWS, _notes_on_windows(e)
+    )
+
+
+def _of_series(e: PatchExplanation, shown: PatchExplanation) -> _Teller:  # noqa: ARG001
+    return _Teller(series_item, series_reasons, _first_channel, _WINDOWS, _notes_on_windows(e))
+
+
+def _of_messages(e: TextExplanation, shown: TextExplanation) -> _Teller:  # noqa: ARG001
+    limit = strongest(shown)
+    return _Teller(lambda e, i: message_item(e, i, limit), message_reasons, _first_term, "", [])
+
+
+_WINDOWS = "Usual is the mean outlierness of the windows of training, each without itself."
+# Kind of item -> how it is told, given all items and those that are shown.
+_TELLERS: dict[str, Callable[[Any, Any], _Teller]] = {
+    "images": _of_images,
+    "series": _of_series,
+    "texts": _of_messages,
+}
+
+
+def _anomaly(e: Items, i: int, threshold: float | None, kind: _Teller) -> dict[str, Any]:
     reasons, beside = kind.reasons(e, i) if whole(e, i) > 0.0 else ([], 0)
     return {
         **_head(e, i, i + 1),
@@ -102,20 +114,18 @@ def _anomaly(e: Items, i: int, threshold: float | None, kind: _Kind) -> dict[str
     }
 
 
-def _line(e: Items, i: int, rank: int, kind: _Kind) -> dict[str, Any]:
+def _line(e: Items, i: int, rank: int, kind: _Teller) -> dict[str, Any]:
     return {**_head(e, i, rank), "main": kind.main(e, i) if whole(e, i) > 0.0 else "nothing is odd about it"}
 
 
 def _head(e: Items, i: int, rank: int) -> dict[str, Any]:
     row, outlierness = int(e.rows[i]), float(e.outlierness[i])
-    given = None if isinstance(e, TextExplanation) else e.names[i]
-    # A name that only counts the items is none of their own.
-    own = None if given == f"item {row}" else given
+    own = None if e.ids is None else e.names[i]
     return {
         "rank": rank,
         "row": row,
         "id": own,
-        "name": f"{words_of(e)['noun']} {row}" if own is None else own,
+        "name": e.names[i],
         "outlierness": outlierness,
         "outlierness_text": number(outlierness),
         "group": None,
@@ -136,22 +146,15 @@ def _first_term(e: TextExplanation, i: int) -> str:
     return " ".join(f"{reason['name']} {reason['judgement']}" for reason in first)
 
 
-def _notes(e: Items) -> list[str]:
-    """What a reader should know of how these numbers came about."""
-    if isinstance(e, TextExplanation):
-        return []
-    words, found = words_of(e), []
+def _notes_on_windows(e: PatchExplanation) -> list[str]:
+    nouns, found = e.kind.nouns, []
     if len({data.shape for data in e.data}) > 1:
         found.append(
-            f"The {words['nouns']} differ in size. Outlierness is the sum over all windows, so that large "
+            f"The {nouns} differ in size. Outlierness is the sum over all windows, so that large "
             "ones have more of it."
         )
     if n_twins := sum(twin is not None for twin in e.twins):
-        found.append(
-            f"{n_twins:,} of the {words['nouns']} were in training, and were compared without themselves."
-        )
+        found.append(f"{n_twins:,} of the {nouns} were in training, and were compared without themselves.")
     if e.model.prepare is not None:
-        found.append(
-            f"The model prepares {words['nouns']} first: relevance is that of what it makes of them."
-        )
+        found.append(f"The model prepares {nouns} first: relevance is that of what it makes of them.")
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from whyodd.compute.points import to_dense
 from whyodd.findings.table import called
 from whyodd.inputs.frames import as_frame, count_rows, take_rows
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,8 +103,8 @@ def outlierness_of_centers(e: Explanation, centers: Indices) -> NDArray[np.float
     support vector or a component of a mixture, is judged as the model does.
     """
     network = e.network
-    if not isinstance(network, DistanceNetwork) or centers.size == 0:
+    if not offers(network, "centers") or centers.size == 0:
         return np.zeros(centers.size)
     stands_for_a_row = network.n_centers > 1 and np.allclose(network.weights, network.weights[0])
     own = centers if stands_for_a_row else None
-    return network.outlierness(network.centers[centers], own=own)
+    return np.asarray(network.outlierness(network.centers[centers], own=own), dtype=np.float64)

@@ -41,7 +41,6 @@ def summarize_rows(found: Findings, top: int, checks: bool) -> dict[str, Any]:
     )
     n_listed = len(listed) if found.n_odd else 0
     return {
-        "kind": "table",
         "usual_source": usual.source,
         "groups": [_group(group, len(listed)) for group in found.groups],
         "anomalies": cards.told(group_of),

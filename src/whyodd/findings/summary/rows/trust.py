@@ -11,12 +11,12 @@ from scipy import stats
 
 from whyodd.evaluation.flipping import area, flip_explanation
 from whyodd.evaluation.stability import stability_of
-from whyodd.explainers.explaining import again
+from whyodd.explainers.explaining import explained_by
 from whyodd.explainers.registry import EXPLAINERS
 from whyodd.explanations.sentences import percent
 from whyodd.findings.summary.panels import conservation_panel, panel, unexplained_panel
 from whyodd.findings.summary.rows.reasons_panels import few_reasons_panel, normal_rows_panel
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,13 +80,14 @@ def trust(
     """
     part = e.top(max_rows) if len(e) > max_rows else e
     part = part[np.asarray(part.outlierness) > 0.0]  # nothing is to be explained of the others
-    if isinstance(e.network, DistanceNetwork):
-        panels = [conservation_panel(part), unexplained_panel(part)]
-        panels += [_flipping_panel(e, part, random_state), _stability_panel(part, random_state)]
-        panels += [few_reasons_panel(part)] if e.relevance.shape[1] > 1 else []
+    panels = [conservation_panel(part)]
+    # Parts of a signed score may be less than nothing: there is no share of them.
+    panels += [unexplained_panel(part)] if not (part.unexplained < 0.0).any() else []
+    panels += [_flipping_panel(e, part, random_state)] if offers(e.network, "flip", "centers") else []
+    panels += [_stability_panel(part, random_state)] if offers(e.network, "centers") else []
+    panels += [few_reasons_panel(part)] if e.relevance.shape[1] > 1 else []
+    if offers(e.network, "neighbors"):
         panels += [normal_rows_panel(part, e.threshold if threshold is None else threshold)]
-    else:
-        panels = [conservation_panel(part), *(_unknown(title, _LINEAR) for title in (_POINTS, _STEADY))]
     return {"panels": panels, "rows": len(part)}
 
 
@@ -129,7 +130,10 @@ class Areas:
     @classmethod
     def of(cls, e: Explanation, random_state: int) -> Areas:
         """Flip the variables of an explanation's rows."""
-        others = {"nearest": again(e, "nearest"), "random": again(e, "random", random_state=random_state)}
+        others = {
+            "nearest": explained_by(e, "nearest"),
+            "random": explained_by(e, "random", random_state=random_state),
+        }
         n_variables = e.relevance.shape[1]
         checkpoints = None if n_variables <= _CHECKPOINTS else _CHECKPOINTS
         curves = flip_explanation(e, {"own": e, **others}, checkpoints=checkpoints)
@@ -207,10 +211,6 @@ def _unknown(title: str, sentence: str) -> dict[str, Any]:
     return panel(title, "not measured", "unknown", sentence)
 
 
-_LINEAR = (
-    "This linear model measures no distances to normal rows, and its relevance is relative to 0: that the "
-    "parts add up is all that can be checked."
-)
 _FOREIGN = "Other rows cannot be explained by {method}, which is no method of whyodd: nothing can be moved."
 _NOTHING_MOVES = "No variable varies among the normal rows: there is no scale to move a row by a little."
 _FLIPPED = (

@@ -13,6 +13,7 @@ from whyodd.compute.points import to_dense
 from whyodd.explanations.sentences import is_missing, is_number
 from whyodd.findings.summary.rows.known_rows import values_of_centers
 from whyodd.inputs.frames import as_frame, count_rows, take_rows
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +116,7 @@ def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
 
 def _of_centers(e: Explanation) -> Usual:
     """Of the normal points that the model keeps; those of a support vector machine are at the edge."""
-    if e.network.n_centers < _FEWEST_ROWS:
+    if not offers(e.network, "centers") or e.network.n_centers < _FEWEST_ROWS:
         return Usual(_UNKNOWN, lambda name: None)  # noqa: ARG005
     columns = dict(zip(e.feature_names, values_of_centers(e, np.arange(e.network.n_centers)).T, strict=True))
     source = _sentence(f"the {e.network.n_centers:,} normal points that the model keeps")

@@ -1,4 +1,4 @@
-"""Where an image or a series is odd, in one sentence."""
+"""Places in images and series, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.patches.explanation import PatchExplanation
     from whyodd.patches.items import Item
     from whyodd.patches.strangest import StrangePatch
 
@@ -22,20 +21,13 @@ _CHANNELS_TOLD = 3
 _LONGEST = 40  # characters of a name
 
 
-def sentence(e: PatchExplanation, i: int) -> str:
-    """Say where item ``i`` is odd, how much, in which channels, and how much belongs to no pixel."""
-    total = float(e.outlierness[i])
-    if total <= 0.0:
-        return "nothing is odd about it: its outlierness is 0"
-    strange = e.strangest(i)
-    usual = f"{number(strange.outlierness)} where {number(strange.usual)} is usual"
-    parts = [f"oddest at {place_text(strange, e.items[i])}, outlierness {usual}"]
-    if len(e.channels) > 1 and strange.relevance.sum() > 0.0:
-        parts.append(f"of the relevance there {channel_shares(e.channels, strange.relevance)}")
-    unit = "time step" if e.is_series else "pixel"
-    if e.is_additive:
-        parts.append(f"{percent(float(e.unexplained[i]) / total)} belongs to no single {unit}")
-    return "; ".join(parts)
+def window_text(window: StrangePatch, item: Item) -> str:
+    """Where a window is, how odd, and in which channels."""
+    usual = f"{number(window.outlierness)} where {number(window.usual)} is usual"
+    told = f"{place_text(window, item)}, outlierness {usual}"
+    if len(item.channels) == 1 or window.relevance.sum() <= 0.0:
+        return told
+    return f"{told}; of the relevance there {channel_shares(item.channels, window.relevance)}"
 
 
 def channel_shares(channels: Sequence[str], relevance: NDArray[np.float64]) -> str:

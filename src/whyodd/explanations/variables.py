@@ -11,6 +11,7 @@ from scipy import sparse
 
 from whyodd.compute.points import to_dense
 from whyodd.explanations.sentences import is_missing, is_number
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from whyodd.compute.points import Points
     from whyodd.maths.linear_maps import LinearMap
-    from whyodd.network.distance_network import DistanceNetwork
 
 
 # Of means of equal values, and of values that were scaled and back.
@@ -100,16 +100,18 @@ class Variables:
     origin: NDArray[np.intp] | None = None
     through: LinearMap | None = None
 
-    def expected(
-        self, network: DistanceNetwork, inputs: Points, own: NDArray[np.intp] | None
-    ) -> NDArray[Any]:
+    def expected(self, network: Any, inputs: Points, own: NDArray[np.intp] | None) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.
 
-        Floats, or objects where there are categories or groups; NaN and None where it cannot be told.
+        Floats, or objects where there are categories or groups; NaN and None where it cannot be told, and
+        NaN throughout if ``network``, a member of the waist, does not know.
         """
+        if not offers(network, "expected"):
+            return self.grouped(np.full((inputs.shape[0], len(self.names)), np.nan))
         if self.decode is None:
-            return self.grouped(network.expected(inputs, own=own))
-        decoded = self.decode(network.centers)
+            return self.grouped(network.expected(inputs, **({} if own is None else {"own": own})))
+        has_centers = offers(network, "centers")
+        decoded = self.decode(network.centers if has_centers else network.expected(inputs))
         kind: Any = object if decoded.categories else np.float64
         out = np.full((inputs.shape[0], len(self.names)), np.nan, dtype=kind)
 
@@ -117,16 +119,20 @@ class Variables:
             for variable, values in (decoded.averages(p) | decoded.majorities(p)).items():
                 out[rows, variable] = values
 
-        network.assign(inputs, fill, own=own)
+        if has_centers:
+            network.assign(inputs, fill, own=own)
+        else:  # each row has a point of its own
+            fill(slice(None), sparse.eye_array(inputs.shape[0], format="csr"))
         return self.grouped(out)
 
-    def direction(
-        self, network: DistanceNetwork, values: NDArray[Any], expected: NDArray[Any]
-    ) -> NDArray[np.int8]:
-        """(n, d) +1 where a number is higher than expected, -1 lower, else 0; always 0 for categories."""
+    def direction(self, inputs: Points, values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]:
+        """(n, d) +1 where a number is higher than expected, -1 lower, else 0; always 0 for categories.
+
+        ``inputs`` (n, k) are the rows as they reach the network.
+        """
         signs = directions(values, expected)
-        if self.decode is not None:
-            categories = self.decode(network.centers[:1]).categories
+        if self.decode is not None and len(values):
+            categories = self.decode(inputs[:1]).categories
             place = dict(enumerate(self.groups or [(i,) for i in range(len(self.names))]))
             signs[:, [i for i, members in place.items() if categories.keys() & set(members)]] = 0
         return signs
@@ -151,7 +157,7 @@ class Variables:
         return {alone[i]: value for i, value in self.constants.items() if i in alone}
 
 
-def never_varied(network: Any) -> dict[int, float]:
+def constant_columns(network: Any) -> dict[int, float]:
     """Variables of a network that had one value in training, and that value.
 
     Those in which two or more centers all agree, and those that the metric leaves out because they had no
@@ -167,8 +173,8 @@ def never_varied(network: Any) -> dict[int, float]:
 
 
 def _left_out_by_metric(network: Any) -> NDArray[np.bool_]:
-    if network.metric is None:
-        return np.zeros(network.n_features, dtype=bool)
+    if not offers(network, "distances") or network.metric is None:
+        return np.zeros(network.centers.shape[1], dtype=bool)
     columns = network.metric.columns
     return np.asarray((columns == 0.0).all(axis=0))
 

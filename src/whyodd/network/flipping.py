@@ -18,31 +18,35 @@ if TYPE_CHECKING:
 
     from whyodd.compute.flipping.removals import Removals
     from whyodd.compute.points import Points
-    from whyodd.network.distance_network import DistanceNetwork
+    from whyodd.kernels import Kernel
+    from whyodd.maths.hard_poolings import Pooling
+    from whyodd.maths.metrics import Metric
 
 
 @dataclass(frozen=True)
 class NetworkFlipping:
-    """A network and what was prepared of it, for many calls."""
+    """Parts of a network and what was prepared of them, for many calls."""
 
-    network: DistanceNetwork
+    centers: Points
+    log_weights: NDArray[np.float64]
+    kernel: Kernel
+    metric: Metric | None
+    pooling: Pooling | None
 
     def curves(
         self,
         X: Points,
         removals: Removals,
-        own: NDArray[np.intp] | None = None,
-        *,
-        n_jobs: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        left_out: NDArray[np.intp],
+        n_jobs: int | None,
+        progress: Callable[[int], None] | None,
     ) -> NDArray[np.float64]:
         """o(Ψ) of rows X (n, d), before and after each of S steps (n, S + 1).
 
-        ``own`` (n,) is the center to leave out for each row, or -1; ``progress`` is told how many rows are
-        done.
+        ``left_out`` (n,) is the center to leave out for each row, or -1; ``progress`` is told how many rows
+        are done.
         """
-        left_out = self.network.checked_own(own, X.shape[0])
-        if self.network.pooling is None and self.network.metric is None:
+        if self.pooling is None and self.metric is None:
             curves, small = self._soft.curves(X, removals, left_out, n_jobs, progress)
             if small.size:
                 some = X[small], removals.of_rows(small), left_out[small]
@@ -54,12 +58,11 @@ class NetworkFlipping:
 
     @cached_property
     def _soft(self) -> SoftFlipping:
-        return SoftFlipping(self.network.centers, self.network.log_weights, self.network.kernel)
+        return SoftFlipping(self.centers, self.log_weights, self.kernel)
 
     @cached_property
     def _steps(self) -> StepFlipping:
-        net = self.network
-        return StepFlipping(net.centers, net.log_weights, net.kernel, net.metric, net.pooling)
+        return StepFlipping(self.centers, self.log_weights, self.kernel, self.metric, self.pooling)
 
 
 def _check_representable(curves: NDArray[np.float64]) -> None:

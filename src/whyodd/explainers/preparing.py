@@ -1,0 +1,256 @@
+"""From a model and what people pass as X to what is explained: a network, its inputs, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.neuralize import neuralize, threshold_of
+from whyodd.adapters.pipelines import split_pipeline
+from whyodd.adapters.tracing import first_step, match_columns, raw_names, raw_values, trace, transform
+from whyodd.compute.points import to_dense
+from whyodd.explainers.columns import read_columns
+from whyodd.explainers.groups import sum_columns
+from whyodd.explanations.variables import Variables, constant_columns
+from whyodd.inputs.frames import as_frame
+from whyodd.inputs.matrices import as_matrix
+from whyodd.network.waist import offers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import narwhals.stable.v1 as nw
+    from numpy.typing import DTypeLike, NDArray
+
+    from whyodd.adapters.pipelines import Steps
+    from whyodd.adapters.tracing import Trace
+    from whyodd.compute.points import Points
+    from whyodd.explanations.table import Explanation
+    from whyodd.maths.linear_maps import LinearMap
+
+    Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class PreparedRows:
+    """Rows ready to be explained.
+
+    Attributes
+    ----------
+    network : DistanceNetwork, or other member of the waist
+    inputs : ndarray or CSR matrix of shape (n, k)
+        The rows as they reach the network.
+    data : ndarray or CSR matrix of shape (n, d)
+        The rows as people know them.
+    variables : Variables
+        The d variables that people know.
+    frame_kind : narwhals.Implementation or None
+        The kind of data frame that was given.
+    threshold : float, optional
+        Outlierness above which the model calls a row an outlier, if it does.
+    """
+
+    network: Any
+    inputs: Points
+    data: Points
+    variables: Variables
+    frame_kind: nw.Implementation | None
+    threshold: float | None = None
+
+    @classmethod
+    def of_explanation(cls, e: Explanation) -> PreparedRows:
+        """What was explained, from the explanation alone."""
+        # Groups are those of an explanation, not of what is explained.
+        variables = replace(e.variables or Variables(e.feature_names), groups=None)
+        return cls(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PreparedRows]) -> PreparedRows:
+        """Blocks of rows that one model has prepared, as one."""
+        inputs = _stacked([part.inputs for part in parts])
+        is_same = all(part.data is part.inputs for part in parts)
+        return replace(
+            parts[0], inputs=inputs, data=inputs if is_same else _stacked([part.data for part in parts])
+        )
+
+    def __len__(self) -> int:
+        return int(self.inputs.shape[0])
+
+    @property
+    def through(self) -> LinearMap | None:
+        """The linear map before the network, if a pipeline mixes columns."""
+        return self.variables.through
+
+    @property
+    def origin(self) -> NDArray[np.intp] | None:
+        """The variable that each column before that map belongs to; None if each is its own."""
+        return self.variables.origin
+
+    def take(self, rows: NDArray[np.intp]) -> PreparedRows:
+        """Some of the rows."""
+        inputs = self.inputs[rows]
+        return replace(self, inputs=inputs, data=inputs if self.data is self.inputs else self.data[rows])
+
+    def in_precision(self, dtype: DTypeLike) -> PreparedRows:
+        """The same rows in another precision."""
+        inputs = as_matrix(self.inputs, dtype=dtype).values
+        return replace(self, inputs=inputs, data=inputs if self.data is self.inputs else self.data)
+
+    def in_variables(self, relevance: Floats) -> Floats:
+        """Relevance of columns (n, columns) summed into the variables they belong to (n, d)."""
+        if self.origin is None:
+            return relevance
+        return sum_columns(relevance, self.origin, len(self.variables.names))
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedModel:
+    """A model, or a pipeline that ends in one, ready to prepare rows: taken apart and traced once.
+
+    Attributes
+    ----------
+    steps : sequence of (name, step)
+        What stands before the model.
+    model : fitted model
+    network : DistanceNetwork, or other member of the waist
+        What was made of it.
+    """
+
+    steps: Steps
+    model: Any
+    network: Any
+    # By the names of the columns: rows come in many blocks, of the same columns.
+    _known: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, model: Any) -> PreparedModel:
+        """Take a pipeline apart."""
+        steps, last = split_pipeline(model)
+        return cls(steps, last, neuralize(last))
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """Outlierness above which the model calls a row an outlier, if it does."""
+        return threshold_of(self.model, self.network)
+
+    def rows(self, X: Any, inputs: Points | None = None) -> PreparedRows:
+        """Prepare rows; ``inputs``: the same as they reach the network, if they are at hand."""
+        frame = as_frame(X)
+        kind = None if frame is None else frame.implementation
+        if not self.steps:
+            given, names = self._read(X)
+            return PreparedRows(
+                self.network, given, given, self._plain_variables(names), kind, self.threshold
+            )
+        found, variables, given, inputs = self._transformed(X, inputs)
+        data = found.values(raw_values(given)[1], inputs)
+        return PreparedRows(self.network, inputs, data, variables, kind, self.threshold)
+
+    def inputs(self, X: Any) -> Points:
+        """Rows (n, k) as they reach the network, and nothing else of them."""
+        return self._transformed(X).inputs if self.steps else self._read(X)[0]
+
+    def normal(self, rows: Any) -> Floats:
+        """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
+        try:
+            return to_dense(self.inputs(rows))
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"options['normal'], the X of normal rows: {error}") from error
+
+    def _read(self, X: Any) -> tuple[Points, tuple[str, ...]]:
+        given, names = read_columns(X, getattr(self.network, "n_features", None), _fitted_names(self.model))
+        return given.values, names
+
+    def _plain_variables(self, names: tuple[str, ...]) -> Variables:
+        if names not in self._known:
+            # A network of people's own knows points, but nothing of training.
+            knows_training = offers(self.network, "centers") and self.network is not self.model
+            constants = constant_columns(self.network) if knows_training else {}
+            self._known[names] = Variables(names, constants=constants)
+        return self._known[names]  # type: ignore[no-any-return]
+
+    def _transformed(self, X: Any, inputs: Points | None = None) -> _Transformed:
+        fitted = _fitted_names(first_step(self.steps))
+        found, variables = self._traced(tuple(raw_names(X)) if fitted is None else fitted)
+        given = match_columns(X, fitted, unread=found.unread)
+        if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
+            raise ValueError("X must have at least one row, but has none.")
+        if inputs is not None:
+            return _Transformed(found, variables, given, inputs)
+        owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
+        Z = transform(self.steps, given, found)
+        inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
+        return _Transformed(found, variables, given, inputs)
+
+    def _traced(self, names: tuple[str, ...]) -> tuple[Trace, Variables]:
+        """Where the variables of the network come from, by the names of raw columns."""
+        if names not in self._known:
+            found = trace(self.steps, names)
+            if found.linear is not None and not offers(self.network, "through"):
+                raise UnsupportedModelError(
+                    f"A {type(self.network).__name__} after a step that mixes columns is explained at its "
+                    "own input only: call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
+                )
+            variables = Variables(
+                found.names,
+                decode=found.decode,
+                constants=_constants(found, self.network),
+                origin=found.origin,
+                through=found.linear,
+            )
+            self._known[names] = found, variables
+        return self._known[names]  # type: ignore[no-any-return]
+
+
+class _Transformed(NamedTuple):
+    """Rows after the steps of a pipeline.
+
+    Attributes
+    ----------
+    found : Trace
+        Where each column comes from.
+    variables : Variables
+        What people know them as.
+    given : array, CSR matrix, data frame or sequence
+        The rows as the first step takes them.
+    inputs : ndarray or CSR matrix of shape (n, k)
+        The rows as they reach the model.
+    """
+
+    found: Trace
+    variables: Variables
+    given: Any
+    inputs: Points
+
+
+def _constants(found: Trace, network: Any) -> dict[int, Any]:
+    """Variables that never varied, as the steps have seen it, or the model behind them."""
+    if not offers(network, "centers") or found.linear is not None:
+        return dict(found.constant)
+    agreed = constant_columns(network)
+    varies = {int(found.origin[column]) for column in range(found.origin.size) if column not in agreed}
+    constant = set(found.origin.tolist()) - varies - set(found.constant)
+    if not constant:
+        return dict(found.constant)
+    first = found.decode(network.centers[:1])
+    numbers = {variable: float(value[0]) for variable, value in first.numbers.items()}
+    categories = {variable: values[codes[0]] for variable, (codes, values) in first.categories.items()}
+    known: dict[int, Any] = numbers | categories
+    return {variable: known[variable] for variable in constant if variable in known} | found.constant
+
+
+def _stacked(parts: Sequence[Points]) -> Points:
+    if any(map(sparse.issparse, parts)):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.concatenate(parts)
+
+
+def _fitted_names(model: object) -> tuple[str, ...] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))

@@ -1,0 +1,130 @@
+"""The waist of the hourglass: what stands between models and explanations, and what it may be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+    from whyodd.maths.linear_maps import LinearMap
+
+    Floats = NDArray[np.floating]
+    Doubles = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Outlierness and what it is made of: Σ_i R_i + unexplained = o.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n, d)
+        Relevance R_i of each input variable: at least 0, unless a metric or a map mixes variables.
+    unexplained : ndarray of shape (n,)
+        The part of the outlierness that belongs to no variable.
+    outlierness : ndarray of shape (n,)
+        Outlierness o.
+    log_inlierness : ndarray of shape (n,), optional
+        log g, -o by default; the inlierness itself is its exponential and may underflow.
+    discarded : ndarray of shape (n,), optional
+        0, or the ``tolerance`` t that was allowed, where it was made use of: centers with less than that of
+        the soft assignment together were left out, which makes o larger by at most -log(1 - t).
+    """
+
+    relevance: Floats
+    unexplained: Doubles
+    outlierness: Doubles
+    log_inlierness: Doubles = None  # type: ignore[assignment]
+    discarded: Doubles = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.log_inlierness is None:
+            object.__setattr__(self, "log_inlierness", -self.outlierness)
+        if self.discarded is None:
+            object.__setattr__(self, "discarded", np.zeros(len(self.outlierness)))
+
+
+class Score(Protocol):
+    """A member of the waist: a score of rows that decomposes into their variables.
+
+    This is all that it must have. What else it can do it says by names, in a set ``capabilities``.
+    """
+
+    def outlierness(self, X: Any) -> Doubles:
+        """Outlierness o (n,) of rows (n, d), high for anomalies."""
+
+    def decompose(self, X: Any) -> Decomposition:
+        """What the outlierness of rows (n, d) is made of."""
+
+
+# What a member may offer, and what it then has. Each is asked for by its name.
+CAPABILITIES: dict[str, str] = {
+    "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
+    "distances": "it measures distances to its centers: metric, pooling, kernel",
+    "expected": "expected(X): what a normal row like each looks like (n, d)",
+    "flip": "flip(X, removals): outlierness while variables are taken away",
+    "leave_out": "the keyword own: the center to leave out for each row; rows, n_rows of training",
+    "neighbors": "nearest(X, k): the centers that count most for each row; rows of training, or None",
+    "save": "whyodd.save and whyodd.load take it",
+    "through": "the keyword through of decompose: relevance before a linear map",
+    "work": "the keywords n_jobs and progress",
+}
+
+
+def is_score(model: object) -> TypeGuard[Score]:
+    """Whether something is a member of the waist itself, not a model to make one of."""
+    wanted = ("outlierness", "decompose")
+    return not isinstance(model, type) and all(callable(getattr(model, name, None)) for name in wanted)
+
+
+def offers(score: object, *names: str) -> bool:
+    """Whether a member of the waist offers all of these capabilities.
+
+    Examples
+    --------
+    >>> import whyodd
+    >>> from whyodd.network.waist import offers
+    >>> offers(whyodd.DistanceNetwork([[0.0], [1.0]]), "centers", "flip")
+    True
+    """
+    unknown = set(names) - CAPABILITIES.keys()
+    if unknown:
+        raise KeyError(f"No capability is called {min(unknown)!r}. There are: {', '.join(CAPABILITIES)}.")
+    return set(names) <= set(getattr(score, "capabilities", ()))
+
+
+def score_rows(score: Any, X: Points, *, own: Indices | None = None, n_jobs: int | None = None) -> Doubles:
+    """Outlierness (n,) of rows, with the keywords that this member takes."""
+    work = {"n_jobs": n_jobs} if offers(score, "work") else {}
+    return np.asarray(score.outlierness(X, **_left_out(own), **work), dtype=np.float64)
+
+
+def decompose_rows(
+    score: Any,
+    X: Points,
+    *,
+    own: Indices | None = None,
+    through: LinearMap | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Decomposition:
+    """Decomposition of rows, with the keywords that this member takes."""
+    keywords = _left_out(own) | ({} if through is None else {"through": through})
+    if offers(score, "work"):
+        return score.decompose(X, **keywords, n_jobs=n_jobs, progress=progress)  # type: ignore[no-any-return]
+    parts: Decomposition = score.decompose(X, **keywords)
+    if progress is not None:
+        progress(X.shape[0])
+    return parts
+
+
+def _left_out(own: Indices | None) -> dict[str, Any]:
+    return {} if own is None else {"own": own}
