@@ -213,7 +213,7 @@ class BaseExplanation:
 
     def _repr_html_(self) -> str:
         shown = self.top(_SHOWN) if len(self) else self
-        rest = f": the {_SHOWN} oddest" if len(self) > _SHOWN else ""
+        rest = f"; the {_SHOWN} oddest are shown" if len(self) > _SHOWN else ""
         return html_view(self._title() + rest, self._html(shown), [*self._notes(), *self._legend()])
 
     def _title(self) -> str:

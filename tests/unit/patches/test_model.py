@@ -494,7 +494,7 @@ def test_score_map_is_for_one_item():
 
 
 def test_names_of_another_number_are_told():
-    with pytest.raises(ValueError, match="1 names came for 2 items: expected one for each"):
+    with pytest.raises(ValueError, match="1 names came for 2 images: expected one for each"):
         density(patch=(3, 3)).fit(images()).explain(images(), names=["one"])
 
 
