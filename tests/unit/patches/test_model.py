@@ -505,5 +505,7 @@ def test_a_preparation_that_changes_the_shape_is_told():
 
 
 def test_a_model_without_centers_is_told():
-    with pytest.raises(whyodd.UnsupportedModelError, match="SGDOneClassSVM cannot be written as a distance"):
+    with pytest.raises(
+        whyodd.UnsupportedModelError, match="SGDOneClassSVM compares patches with no normal ones"
+    ):
         whyodd.PatchModel(SGDOneClassSVM(), patch=(3, 3)).fit(images())
