@@ -18,8 +18,10 @@ from whyodd.evaluation.patch_flipping import has_windows
 from whyodd.evaluation.stability import Probe
 from whyodd.explainers.checks import keywords
 from whyodd.explainers.explaining import explain, explains_items
+from whyodd.explainers.preparing import PreparedModel
 from whyodd.explainers.registry import find_method
 from whyodd.inputs.frames import as_frame, build_frame
+from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ class Metric:
         Whether it compares with a mask of what is to blame.
     needs_table : bool
         Whether it is for rows of tables only, not for images and series.
+    needs_flip : bool
+        Whether it takes variables away, which not every model of tables offers.
     has_error : bool
         Whether the table also gives the standard error of the mean.
     """
@@ -92,6 +96,7 @@ class Metric:
     higher_is_better: bool | None
     needs_mask: bool = False
     needs_table: bool = False
+    needs_flip: bool = False
     has_error: bool = False
 
 
@@ -110,7 +115,7 @@ def _largest_jump(judged: Judged) -> Floats:
 
 
 METRICS: dict[str, Metric] = {
-    "area": Metric(_area, higher_is_better=False, has_error=True),
+    "area": Metric(_area, higher_is_better=False, needs_flip=True, has_error=True),
     "conservation_gap": Metric(lambda j: conservation_gap(j.explanation), higher_is_better=False),
     "unexplained": Metric(lambda j: unexplained_share(j.explanation), higher_is_better=False),
     "stability": Metric(_stability, higher_is_better=False, needs_table=True),
@@ -235,6 +240,8 @@ def _lacking(metric: Metric, model: Any, mask: Any) -> str | None:
         return "compares with what is to blame: pass it as mask"
     if metric.needs_table and has_windows(model):
         return "is for rows of tables. Leave it out for images and series"
+    if metric.needs_flip and not has_windows(model) and not offers(PreparedModel.of(model).network, "flip"):
+        return f"takes variables away, which {type(model).__name__} does not offer. Leave it out"
     return None
 
 

@@ -210,7 +210,7 @@ class Method:
 # Stand-ins for what a member of the waist does not know itself.
 _NORMAL_ROWS_DO = frozenset({"centers", "expected"})
 _LACKS = {
-    "centers": "knows no rows to compare with. Pass some as options={'normal': rows}, or choose 'dtd'.",
+    "centers": "knows no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
     "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
     "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
 }

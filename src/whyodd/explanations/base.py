@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from whyodd.explanations.notebook import html_view
-from whyodd.explanations.sentences import number
+from whyodd.explanations.sentences import is_missing, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +102,7 @@ class BaseExplanation:
 
         @property
         def ids(self) -> tuple[Any, ...] | None:
-            """What people call the items, if they said so."""
+            """What people call the items, if they said so; None for one that has no name."""
 
     @property
     def kind(self) -> Kind:
@@ -213,7 +213,7 @@ class BaseExplanation:
 
     def _repr_html_(self) -> str:
         shown = self.top(_SHOWN) if len(self) else self
-        rest = f": the {_SHOWN} oddest" if len(self) > _SHOWN else ""
+        rest = f"; the {_SHOWN} oddest are shown" if len(self) > _SHOWN else ""
         return html_view(self._title() + rest, self._html(shown), [*self._notes(), *self._legend()])
 
     def _title(self) -> str:
@@ -239,7 +239,8 @@ class BaseExplanation:
         return []
 
     def _name(self, i: int) -> str:
-        return f"{self.kind.noun} {self.rows[i]}" if self.ids is None else str(self.ids[i])
+        own = None if self.ids is None else self.ids[i]
+        return f"{self.kind.noun} {self.rows[i]}" if is_missing(own) else str(own)
 
     def _position(self, i: int) -> int:
         if not isinstance(i, Integral) or not -len(self) <= i < len(self):

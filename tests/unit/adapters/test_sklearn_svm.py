@@ -78,7 +78,7 @@ def test_unfitted_model_says_to_fit():
         whyodd.neuralize(OneClassSVM())
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["poly", "sigmoid"])
 def test_other_kernels_are_named(kernel, tumours):
     model = OneClassSVM(kernel=kernel).fit(tumours[:50])
     with pytest.raises(whyodd.UnsupportedModelError, match=rf"kernel='{kernel}'.*kernel='rbf'"):

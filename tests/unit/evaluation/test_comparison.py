@@ -63,7 +63,7 @@ def test_sparse_rows_are_compared_like_dense_ones():
 
 
 def test_texts_have_nothing_to_compare():
-    with pytest.raises(TypeError, match="one method of explanation"):
+    with pytest.raises(TypeError, match="but a TextModel came"):
         compare(whyodd.TextModel(), ["a text"])
 
 

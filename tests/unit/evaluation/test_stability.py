@@ -121,5 +121,5 @@ def test_what_cannot_be_moved_is_told():
     with pytest.raises(ValueError, match="two rows to walk"):
         continuity(model, ODD[:1])
     patches = whyodd.PatchModel(whyodd.OneClassSVM(), patch=(2, 2), random_state=0).fit([RNG.random((6, 6))])
-    with pytest.raises(TypeError, match="PatchModel is no model of distances between the rows"):
+    with pytest.raises(TypeError, match="PatchModel is no model of the rows"):
         stability(patches, [RNG.random((6, 6))])

@@ -176,7 +176,7 @@ class TestErrors:
         "keywords", [{"groups": {"a": ["x0"]}}, {"dtype": np.float32}, {"options": {"normal": IMAGES}}]
     )
     def test_what_is_for_tables(self, keywords):
-        with pytest.raises(ValueError, match=r"is for tables, not for a PatchModel\. Leave it out"):
+        with pytest.raises(ValueError, match=r"not for a PatchModel\. Leave it out"):
             whyodd.explain(fitted(), ODD, method="nearest", **keywords)
 
     def test_unknown_option(self):

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import whyodd
 from whyodd.evaluation.flipping import flip, flip_explanation
 from whyodd.evaluation.stability import stability, stability_of
-from whyodd.explainers.explaining import again
+from whyodd.explainers.explaining import explained_by
 from whyodd.findings import scoring
 from whyodd.findings.scoring import ScoredRows
 from whyodd.inputs.frames import take_rows
@@ -132,7 +132,7 @@ class TestFromTheExplanationAlone:
         model = fit(X)
         e = whyodd.explain(model, X)[:40]
         for method in ("nearest", "sensitivity", "random"):
-            other = again(e, method, random_state=0)
+            other = explained_by(e, method, random_state=0)
             own = whyodd.explain(model, X, method=method, random_state=0)[:40]
             if method != "random":  # drawn for as many rows as there are
                 np.testing.assert_allclose(other.relevance, own.relevance, **CLOSE)
@@ -162,7 +162,7 @@ def test_other_methods_keep_groups():
     groups = {"both": ["a", "c"]}
     e = whyodd.explain(model, X, groups=groups)
     own = whyodd.explain(model, X, groups=groups, method="nearest")
-    other = again(e, "nearest")
+    other = explained_by(e, "nearest")
     assert other.feature_names == own.feature_names == ("both", "b", "d")
     np.testing.assert_allclose(other.relevance, own.relevance, **CLOSE)
     np.testing.assert_allclose(flip_explanation(e, {"": other})[""], flip(model, X, own), **CLOSE)

@@ -85,19 +85,19 @@ def test_slices_masks_and_positions(e):
     assert_same(e[1:][1:], e[2:])
     assert [one.names[0] for one in e] == list(e.names)
     assert len(e[:0]) == 0
-    assert repr(e[:0]) == "Explanation of 0 images"
+    assert repr(e[:0]) == "<Explanation of 0 images>"
 
 
 @pytest.mark.parametrize("index", [4, -5])
 def test_an_item_that_is_not_there_is_told(e, index):
-    with pytest.raises(IndexError, match=f"{index} is no item of an explanation of 4"):
+    with pytest.raises(IndexError, match=f"{index} is no image of an explanation of 4 images"):
         e.heatmap(index)
     with pytest.raises(IndexError):
         e[index]
     for ask in (e.strangest, e.why, e.by_channel):
-        with pytest.raises(IndexError, match="is no item"):
+        with pytest.raises(IndexError, match="is no image"):
             ask(index)
-    with pytest.raises(IndexError, match=r"1\.0 is no item"):
+    with pytest.raises(IndexError, match=r"1\.0 is no image"):
         e.heatmap(1.0)
 
 
@@ -110,7 +110,7 @@ def test_top_is_the_oddest_first(e):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "all"])
 def test_top_of_no_number_is_told(e, k):
-    with pytest.raises(ValueError, match=r"k=.*: expected a number of items"):
+    with pytest.raises(ValueError, match=r"k=.*: expected a number of images"):
         e.top(k)
 
 
@@ -174,7 +174,7 @@ def test_an_item_of_nothing_but_gaps_has_no_strangest_window():
     model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(3,)).fit(np.arange(20.0) % 4)
     e = model.explain([np.full(9, np.nan), np.arange(9.0)])
     assert e.outlierness[0] == e.unexplained[0] == 0.0
-    with pytest.raises(ValueError, match="item 0: every window holds a gap, so that none is the strangest"):
+    with pytest.raises(ValueError, match="series 0: every window holds a gap, so that none is the strangest"):
         e.strangest(0)
     assert e.table()["where"][0] is None
     assert e.table()["windows"] == [0, 7]
@@ -216,9 +216,10 @@ def test_dictionary_is_ready_for_json(e):
 
 def test_repr_tells_the_oddest_items(e):
     lines = repr(e).splitlines()
-    assert lines[0] == "Explanation of 4 images"
-    assert [line.split(":")[0] for line in lines[1:]] == list(e.top(4).names)
-    assert repr(e[2]).startswith("Explanation of 1 image\nspot: oddest at rows ")
+    assert lines[0].startswith("<Explanation of 4 images; outlierness ")
+    assert [line.strip().split(":")[0] for line in lines[1:]] == list(e.top(4).names)
+    assert repr(e[2]).startswith("<Explanation of 1 image; outlierness ")
+    assert repr(e[2]).splitlines()[1].startswith(" spot: oddest at rows ")
 
 
 def test_series_with_times():
@@ -233,7 +234,7 @@ def test_series_with_times():
     assert (strange.start, strange.stop) == ((30,), (34,))
     assert e.table()["where"] == ["2024-01-01 00:30:00 to 2024-01-01 00:33:00"]
     assert next(iter(e.by_channel(0))) == "heat"
-    assert repr(e).startswith("Explanation of 1 series")
+    assert repr(e).startswith("<Explanation of 1 series")
     assert model.explain(train).twins == (0,)
 
 

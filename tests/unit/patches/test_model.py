@@ -494,7 +494,7 @@ def test_score_map_is_for_one_item():
 
 
 def test_names_of_another_number_are_told():
-    with pytest.raises(ValueError, match="1 names came for 2 items: expected one for each"):
+    with pytest.raises(ValueError, match="1 names came for 2 images: expected one for each"):
         density(patch=(3, 3)).fit(images()).explain(images(), names=["one"])
 
 
@@ -505,5 +505,7 @@ def test_a_preparation_that_changes_the_shape_is_told():
 
 
 def test_a_model_without_centers_is_told():
-    with pytest.raises(whyodd.UnsupportedModelError, match="SGDOneClassSVM cannot be written as a distance"):
+    with pytest.raises(
+        whyodd.UnsupportedModelError, match="SGDOneClassSVM compares patches with no normal ones"
+    ):
         whyodd.PatchModel(SGDOneClassSVM(), patch=(3, 3)).fit(images())

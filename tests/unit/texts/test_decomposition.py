@@ -22,10 +22,10 @@ def network(rows):
 
 
 def test_blocks_do_not_matter(rows, network, monkeypatch):
-    whole = decompose(network, rows, None, None, None)
+    whole = decompose(rows, None, None, lambda some, own: network.decompose(some, own=own))
     monkeypatch.setattr(decomposition, "_BLOCK_BYTES", 1)
     seen = []
-    parts = decompose(network, rows, None, seen.append, 1)
+    parts = decompose(rows, None, seen.append, lambda some, own: network.decompose(some, own=own))
     assert seen == [16, 32, 48, 64, 70]
     np.testing.assert_allclose(parts.present.toarray(), whole.present.toarray(), rtol=1e-12)
     np.testing.assert_allclose(parts.absent, whole.absent, rtol=1e-12)
@@ -33,7 +33,7 @@ def test_blocks_do_not_matter(rows, network, monkeypatch):
 
 def test_the_largest_absent_terms_come_first(rows, network, monkeypatch):
     monkeypatch.setattr(decomposition, "_MOST_ABSENT", 5)
-    parts = decompose(network, rows, None, None, None)
+    parts = decompose(rows, None, None, lambda some, own: network.decompose(some, own=own))
     dense = network.decompose(rows).relevance
     for i in range(rows.shape[0]):
         has = set(rows[[i]].indices.tolist())

@@ -194,7 +194,7 @@ def test_views(e):
     told = e.to_dict()["messages"][0]
     assert told["text"] == ODD[0]
     assert told["tokens"][0]["text"] == "the"
-    assert repr(e).startswith("Explanation of 4 messages\n")
+    assert repr(e).startswith("<Explanation of 4 messages; outlierness ")
     with pytest.raises(IndexError, match="is no message"):
         e.tokens(9)
     with pytest.raises(ValueError, match="expected a number of messages"):

@@ -120,7 +120,7 @@ def _line(e: Items, i: int, rank: int, kind: _Teller) -> dict[str, Any]:
 
 def _head(e: Items, i: int, rank: int) -> dict[str, Any]:
     row, outlierness = int(e.rows[i]), float(e.outlierness[i])
-    own = None if e.ids is None else e.names[i]
+    own = None if e.ids is None else e.ids[i]
     return {
         "rank": rank,
         "row": row,

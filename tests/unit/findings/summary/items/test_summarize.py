@@ -42,7 +42,7 @@ def images():
     random = np.random.default_rng(0)
     pictures = (np.tile([40, 40, 200, 200], (4, 24, 6)) + random.integers(0, 9, (4, 24, 24))).astype(np.uint8)
     pictures[2, 10:14, 5:15] = 255
-    names = ["calm.png", HOSTILE, "item 2"]
+    names = ["calm.png", HOSTILE, None]
     return model_of(patch=(5, 5)).fit(pictures[:1]).explain(pictures[1:], names=names)
 
 

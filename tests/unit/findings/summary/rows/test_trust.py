@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from whyodd.evaluation import area, conservation_gap, flip, stability, unexplained_share
-from whyodd.explainers.explaining import again
+from whyodd.explainers.explaining import explained_by
 from whyodd.explanations.sentences import percent
 from whyodd.findings.summary.panels import conservation_panel, unexplained_panel
 from whyodd.findings.summary.rows.trust import Areas, trust
@@ -90,7 +90,7 @@ def test_a_random_explanation_is_poor_in_both():
 
 
 def test_the_nearest_neighbour_is_fair_beside_itself():
-    assert panels(again(E, "nearest"))[0]["verdict"] == "fair"
+    assert panels(explained_by(E, "nearest"))[0]["verdict"] == "fair"
 
 
 def test_deep_taylor_decomposition_is_good_where_many_centers_count():
@@ -133,7 +133,7 @@ def test_one_row_has_bars_but_no_verdict_on_its_order():
 
 def test_methods_in_other_units_are_judged_by_their_order():
     for method in ("nearest", "sensitivity"):
-        e = again(E, method)
+        e = explained_by(E, method)
         assert not e.is_additive
         found = trust(e)["panels"]
         assert [panel["verdict"] for panel in found[:2]] == ["unknown", "unknown"]
@@ -141,7 +141,7 @@ def test_methods_in_other_units_are_judged_by_their_order():
 
 
 def test_slow_methods_are_moved_on_fewer_rows():
-    e = again(E, "integrated_gradients")
+    e = explained_by(E, "integrated_gradients")
     _, steady = panels(e, random_state=1)
     oddest = ROWS[np.argsort(-E.outlierness)[:10]]
     found = stability(MODEL, oddest, method="integrated_gradients", scale=0.01, n=1, random_state=1)
@@ -156,7 +156,14 @@ def unknown_cases():
     yield "not a number", replace(E, relevance=np.full(E.relevance.shape, np.nan)), (True, True)
     yield "nothing is odd", whyodd.explain(equal, np.zeros((3, 2))), (True, True)
     yield "no rows", E[:0], (True, True)
-    yield "linear", whyodd.explain(SGDOneClassSVM(random_state=0).fit(NORMAL), ROWS), (True, True)
+
+
+def test_what_a_model_cannot_do_is_left_out():
+    """A linear score knows no normal rows: nothing can be flipped, moved by their spread, or compared."""
+    e = whyodd.explain(SGDOneClassSVM(random_state=0).fit(NORMAL), ROWS)
+    titles = {panel["title"] for panel in trust(e)["panels"]}
+    assert titles <= {"Parts add up", "Explained by single reasons", "Few reasons"}
+    assert "Parts add up" in titles
 
 
 UNKNOWN = [pytest.param(*rest, id=name) for name, *rest in unknown_cases()]
