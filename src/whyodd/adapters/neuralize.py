@@ -59,7 +59,7 @@ class Adapter(NamedTuple):
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
-    """Network of a fitted detector of the package; its ``score_samples`` is -outlierness, as it is."""
+    """Network of a fitted detector of the package."""
     require_fitted(model, "network_")
     return model.network_
 

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from whyodd.automatic.auto_report import AutoReport
 from whyodd.automatic.choice import ROWS_FOR_CHOICE, choose_model
 from whyodd.automatic.kinds import judge_columns
 from whyodd.automatic.preparation import prepare
 from whyodd.automatic.reading import read_table
-from whyodd.automatic.report import AutoReport
 from whyodd.models.registry import KernelDensity
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress:
             Z[order[:ROWS_FOR_CHOICE]],
             int(random_state),
             with_mixtures=all(column.is_number or column.kind == "set aside" for column in columns),
-            report=say,
+            say=say,
         )
         say("fitting the model")
         fitted = np.sort(order[:max_rows])

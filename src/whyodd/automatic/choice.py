@@ -1,4 +1,4 @@
-"""Choice of the model and its bandwidth by the likelihood of rows that it has not seen.
+"""ChosenModel of the model and its bandwidth by the likelihood of rows that it has not seen.
 
 Likelihoods are compared at a finite resolution. Tables hold repeated values: categories, counts, rounded
 numbers. A density with a bandwidth of 0 at such values has an infinite likelihood, on held-out rows too,
@@ -85,7 +85,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenModel:
     """The candidate taken, and why.
 
     Attributes
@@ -107,7 +107,7 @@ class _Split(NamedTuple):
     held_out: Floats
 
 
-def choose_model(Z: Floats, seed: int, *, with_mixtures: bool, report: Callable[[str], None]) -> Choice:
+def choose_model(Z: Floats, seed: int, *, with_mixtures: bool, say: Callable[[str], None]) -> ChosenModel:
     """Model for standardised rows Z (n, d), n at least 2; at most ``ROWS_FOR_CHOICE`` of them are used.
 
     Parameters
@@ -117,7 +117,7 @@ def choose_model(Z: Floats, seed: int, *, with_mixtures: bool, report: Callable[
         For the split into rows to fit and rows to measure, the blur, and the start of the mixtures.
     with_mixtures : bool
         Whether all columns are numbers.
-    report : callable
+    say : callable
         Is told the candidate that is being tried.
     """
     if len(Z) < _ENOUGH_ROWS:
@@ -130,15 +130,15 @@ def choose_model(Z: Floats, seed: int, *, with_mixtures: bool, report: Callable[
         models += _mixtures(min(len(split.fit) for split in splits), Z.shape[1], seed)
     candidates = []
     for name, model in models:
-        report(name)
+        say(name)
         parts = [_log_likelihoods(model, split) for split in splits if split.fit.shape[1]]
         candidates.append(Candidate(name, model, np.concatenate(parts)))
     return _decide(candidates)
 
 
-def _without_comparison(n: int) -> Choice:
+def _without_comparison(n: int) -> ChosenModel:
     plain = Candidate("kernel density, bandwidth 1", KernelDensity(sigma=1.0), np.empty(0))
-    return Choice(plain, (), f"{n} rows are too few to hold some out: one standard deviation it is")
+    return ChosenModel(plain, (), f"{n} rows are too few to hold some out: one standard deviation it is")
 
 
 def _kernel_densities() -> list[tuple[str, DensityDetector]]:
@@ -161,7 +161,7 @@ def _mixtures(n: int, d: int, seed: int) -> list[tuple[str, DensityDetector]]:
     ]
 
 
-def _decide(candidates: list[Candidate]) -> Choice:
+def _decide(candidates: list[Candidate]) -> ChosenModel:
     kernels, mixtures = (
         [candidate for candidate in candidates if isinstance(candidate.model, kind)]
         for kind in (KernelDensity, GaussianMixture)
@@ -169,18 +169,18 @@ def _decide(candidates: list[Candidate]) -> Choice:
     kernel = max(kernels, key=lambda candidate: candidate.mean)
     if not mixtures:
         reason = "it finds held-out rows likeliest (mixtures of Gaussians are for tables of numbers alone)"
-        return Choice(kernel, tuple(candidates), reason)
+        return ChosenModel(kernel, tuple(candidates), reason)
     mixture = max(mixtures, key=lambda candidate: candidate.mean)
     gains = mixture.log_likelihoods - kernel.log_likelihoods
     gain, error = float(gains.mean()), float(gains.std()) / math.sqrt(gains.size)
     difference = f"{abs(gain):.2g} ± {error:.1g} nats"
     if gain > _STANDARD_ERRORS * error:
         reason = f"it finds held-out rows likelier than the best kernel density does, by {difference}"
-        return Choice(mixture, tuple(candidates), reason)
+        return ChosenModel(mixture, tuple(candidates), reason)
     reason = f"it finds held-out rows likelier than the best mixture does, by {difference}"
     if gain > 0.0:
         reason = f"the best mixture is not clearly better (by {difference})"
-    return Choice(kernel, tuple(candidates), reason)
+    return ChosenModel(kernel, tuple(candidates), reason)
 
 
 def _rows_of_splits(n: int, rng: np.random.Generator) -> Iterator[tuple[Rows, Rows]]:

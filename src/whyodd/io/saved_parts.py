@@ -30,15 +30,21 @@ def write_part(file: ZipFile, name: str, data: bytes) -> None:
     file.writestr(ZipInfo(name), data)
 
 
+def archive(parts: Iterable[tuple[str, bytes]]) -> BytesIO:
+    """Parts by name as an archive in memory."""
+    out = BytesIO()
+    with ZipFile(out, "w") as file:
+        for name, data in parts:
+            write_part(file, name, data)
+    return out
+
+
 def plain(data: bytes) -> bytes:
     """Archive of arrays with none of them compressed, any other data as they are."""
     if not data.startswith(b"PK"):
         return data
-    out = BytesIO()
-    with ZipFile(BytesIO(data)) as packed, ZipFile(out, "w") as unpacked:
-        for name in packed.namelist():
-            write_part(unpacked, name, packed.read(name))
-    return out.getvalue()
+    with ZipFile(BytesIO(data)) as packed:
+        return archive((name, packed.read(name)) for name in packed.namelist()).getvalue()
 
 
 def check_sizes(parts: ZipFile, size: int) -> None:
@@ -54,8 +60,14 @@ def check_sizes(parts: ZipFile, size: int) -> None:
         raise TooLarge
 
 
-def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> None:
-    """Raise ``ValueError`` or ``TooLarge`` if a part is not what its node says; ``size`` is the file's."""
+def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
+    """Names of the parts that nodes of a file of ``size`` bytes read.
+
+    Raises
+    ------
+    ValueError, TooLarge
+        If a part is not what its node says.
+    """
     owners: dict[str, int] = {}
     for node in nodes:
         if "file" not in node or node.get("type") == "json":
@@ -69,6 +81,7 @@ def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> None:
                 _check_array(stream, parts.getinfo(node["file"]).file_size, size)
             elif node["__loader__"] == "SparseMatrixNode":
                 _check_sparse(stream, parts.getinfo(node["file"]).file_size)
+    return set(owners)
 
 
 def _check_array(stream: IO[bytes], size: int, largest: int) -> None:

@@ -5,63 +5,29 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from whyodd.io.saved_names import FORMAT_1, PLACES
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Node = dict[str, Any]
 
-_CALIBRATED = {"whyodd.models.calibration.Calibration"}
-_MODELS = {
-    "whyodd.models.exemplar_mixture.ExemplarMixture",
-    "whyodd.models.gaussian.Gaussian",
-    "whyodd.models.gaussian_mixture.GaussianMixture",
-    "whyodd.models.kernel_density.KernelDensity",
-    "whyodd.models.local_outlier_factor.LocalOutlierFactor",
-    "whyodd.models.nearest_neighbors.KNearestNeighbors",
-    "whyodd.models.one_class_svm.OneClassSVM",
-    "whyodd.models.one_class_svm.SVDD",
+FORMAT = 2
+# Format -> what it calls the types of whyodd, and the names that stay.
+_OWN_NAMES: dict[int, dict[str, str]] = {1: FORMAT_1, 2: {name: name for name in PLACES}}
+_OWN_CONSTRUCTORS = {
+    "whyodd.metrics.Component",
+    "whyodd.metrics.Linear",
+    "whyodd.pipelines.LinearMap",
+    "whyodd.poolings.LocalReach",
 }
-_NETWORKS = {
-    "whyodd.network.linear_score.LinearScore",
-    "whyodd.kernels.exponential.Exponential",
-    "whyodd.kernels.student.Student",
-    "whyodd.network.distance_network.DistanceNetwork",
-    "whyodd.maths.hard_poolings.MeanVector",
-    "whyodd.maths.hard_poolings.Nearest",
+_OWN_FUNCTIONS = {
+    "whyodd.auto.from_log_scale",
+    "whyodd.auto.to_log_scale",
+    "whyodd.patches.local_contrast",
 }
-_AUTOMATIC = {
-    "whyodd.automatic.choice.Candidate",
-    "whyodd.automatic.choice.Choice",
-    "whyodd.automatic.dates.DateParts",
-    "whyodd.automatic.kinds.Column",
-    "whyodd.automatic.report.AutoReport",
-    "whyodd.automatic.steps.Constants",
-    "whyodd.automatic.steps.PlainNumbers",
-    "whyodd.automatic.steps.PlainValues",
-    "whyodd.automatic.steps.SimplexEncoder",
-    "whyodd.automatic.tails.LogScale",
-}
-_PATCHES = {
-    "whyodd.patches.explanation.PatchExplanation",
-    "whyodd.patches.items.Item",
-    "whyodd.patches.model.PatchModel",
-    "whyodd.patches.scale.Scale",
-    "whyodd.patches.scale.View",
-}
-_TEXTS = {
-    "whyodd.texts.decomposition.TextParts",
-    "whyodd.texts.explanation.TextExplanation",
-    "whyodd.texts.model.TextModel",
-    "whyodd.texts.tokens.Token",
-    "whyodd.texts.tokens.Tokenizer",
-    "whyodd.texts.vocabulary.Vocabulary",
-}
-_EXPLANATIONS = {
-    "whyodd.adapters.tracing.traced.Trace",
-    "whyodd.explanations.table.Explanation",
-    "whyodd.inputs.frames.Moment",
-    "whyodd.explanations.variables.Variables",
-}
+_OWN_METHODS = {"whyodd.pipelines.Trace.decode"}
+_OWN_TYPES = PLACES.keys() - _OWN_CONSTRUCTORS - _OWN_FUNCTIONS - _OWN_METHODS
 # Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
 _DISTANCES = {
     f"sklearn.metrics._dist_metrics.{name}Distance64"
@@ -87,9 +53,7 @@ _FUNCTIONS = {
     *(f"numpy.{name}" for name in ("square", "tanh")),
     *(f"scipy.special._special_ufuncs.{name}" for name in ("expit", "logit")),
     *(f"scipy.special._ufuncs.{name}" for name in ("expit", "logit")),
-    "whyodd.automatic.steps.from_log_scale",
-    "whyodd.automatic.steps.to_log_scale",
-    "whyodd.patches.contrast.local_contrast",
+    *_OWN_FUNCTIONS,
 }
 _CONSTRUCTORS = SEARCH_TREES | {
     "builtins.frozenset",
@@ -98,11 +62,8 @@ _CONSTRUCTORS = SEARCH_TREES | {
     "datetime.time",
     "datetime.timedelta",
     "datetime.timezone",
-    "whyodd.maths.linear_maps.LinearMap",
-    "whyodd.maths.metrics.ComponentMetric",
-    "whyodd.maths.metrics.LinearMetric",
-    "whyodd.maths.hard_poolings.LocalReach",
     "zoneinfo.ZoneInfo",
+    *_OWN_CONSTRUCTORS,
 }
 _NAMES: dict[str, set[str]] = {
     "BytesNode": {"builtins.bytes"},
@@ -113,11 +74,9 @@ _NAMES: dict[str, set[str]] = {
     "JsonNode": {"builtins.str"},
     "ListNode": {"builtins.list"},
     "LossNode": {"sklearn.linear_model._sgd_fast.Hinge"},
-    "MethodNode": {"whyodd.adapters.tracing.traced.Trace"},
+    "MethodNode": _OWN_METHODS,
     "NdArrayNode": {"numpy.ndarray", *_NUMBERS},
-    "ObjectNode": {
-        *(_CALIBRATED | _MODELS | _NETWORKS | _AUTOMATIC | _PATCHES | _TEXTS | _EXPLANATIONS | _DISTANCES)
-    },
+    "ObjectNode": _OWN_TYPES | _DISTANCES,
     "RandomStateNode": {"numpy.random.mtrand.RandomState"},
     "SetNode": {"builtins.set"},
     "SliceNode": {"builtins.slice"},
@@ -125,7 +84,7 @@ _NAMES: dict[str, set[str]] = {
     "TupleNode": {"builtins.tuple"},
     "TypeNode": _KEYS | _NUMBERS,
 }
-_METHOD = "decode"
+_LASTING = {place: name for name, place in PLACES.items()}
 _COMMON = {"__class__", "__module__", "__loader__", "__id__"}
 _ROOT = {"protocol", "_skops_version"}
 
@@ -134,8 +93,14 @@ class Refused(Exception):  # noqa: N818 - never leaves this package: save() and 
     """A name that is on no list."""
 
 
-def known_nodes(schema: Node) -> list[Node]:
-    """All nodes of a schema of skops, every name in them known; nothing is imported or called.
+def known_nodes(schema: Node, written_in: int = FORMAT) -> list[Node]:
+    """All nodes of a schema of skops, itself first, every name in them known; nothing is imported or called.
+
+    Parameters
+    ----------
+    schema : dict
+    written_in : int
+        Format whose names the types of whyodd have.
 
     Raises
     ------
@@ -144,29 +109,41 @@ def known_nodes(schema: Node) -> list[Node]:
     KeyError, TypeError, AttributeError
         If it is no schema of skops.
     """
+    names = _OWN_NAMES[written_in]
     nodes = []
     waiting = [{key: value for key, value in schema.items() if key not in _ROOT}]
     while waiting:
         node = waiting.pop()
-        _check_names(node)
+        _check_names(node, names)
         nodes.append(node)
         waiting.extend(_children(node))
     _check_numbers(nodes)
     return nodes
 
 
+def put_in_place(nodes: Iterable[Node], written_in: int) -> None:
+    """Name the types of whyodd in nodes that are known by where they live today, as skops looks them up."""
+    names = _OWN_NAMES[written_in]
+    for node in nodes:
+        if (name := full_name(node)) in names:
+            _give_name(node, PLACES[names[name]])
+
+
+def give_lasting_name(node: Node) -> None:
+    """Name what a node of skops stands for as files do, if it is of whyodd and known."""
+    name = full_name(node)
+    _give_name(node, _LASTING.get(name, name))
+
+
 def named_types(nodes: Iterable[Node]) -> set[str]:
-    """Names of all that skops would look up for nodes that are known."""
-    names = {full_name(node) for node in nodes}
-    return names | {f"{full_name(node)}.{_METHOD}" for node in nodes if node["__loader__"] == "MethodNode"}
+    """Names of all that skops would look up for nodes that are in place."""
+    return set(map(full_name, nodes))
 
 
-def _check_names(node: Node) -> None:
+def _check_names(node: Node, own_names: Mapping[str, str]) -> None:
     name, loader = full_name(node), node["__loader__"]
-    if not _is_known(name, loader):
+    if not _is_known(own_names.get(name, "") if name.startswith("whyodd.") else name, loader):
         raise Refused(name)
-    if loader == "MethodNode" and node["content"]["func"] != _METHOD:
-        raise Refused(f"{name}.{node['content']['func']}")
     if loader == "NdArrayNode" and node["type"] == "json" and len(node["shape"]["content"]) != 1:
         # NumPy would look into its members, and those of their members, for what the shape may be.
         raise Refused(f"{name} of objects in several dimensions")
@@ -182,8 +159,15 @@ def _check_numbers(nodes: Iterable[Node]) -> None:
 
 
 def full_name(node: Node) -> str:
-    """Module and name of what a node stands for."""
-    return f"{node['__module__']}.{node['__class__']}"
+    """Module and name of what a node stands for; of a method, that of its type and its own."""
+    name = f"{node['__module__']}.{node['__class__']}"
+    return f"{name}.{node['content']['func']}" if node["__loader__"] == "MethodNode" else name
+
+
+def _give_name(node: Node, name: str) -> None:
+    if node["__loader__"] == "MethodNode":
+        name, _, node["content"]["func"] = name.rpartition(".")
+    node["__module__"], _, node["__class__"] = name.rpartition(".")
 
 
 def _is_known(name: str, loader: str) -> bool:

@@ -6,6 +6,7 @@ import json
 import warnings
 import zlib
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
@@ -16,11 +17,19 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 from whyodd.io.atomic import replacing
 from whyodd.io.saved_estimators import check_estimators
-from whyodd.io.saved_parts import TooLarge, check_parts, check_sizes, plain, write_part
-from whyodd.io.saved_types import SEARCH_TREES, Refused, full_name, known_nodes, named_types
+from whyodd.io.saved_parts import TooLarge, archive, check_parts, check_sizes, plain, write_part
+from whyodd.io.saved_types import (
+    FORMAT,
+    SEARCH_TREES,
+    Refused,
+    full_name,
+    give_lasting_name,
+    known_nodes,
+    named_types,
+    put_in_place,
+)
 from whyodd.version import __version__
 
-FORMAT = 1
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
 # Where the arguments of a search tree's constructor are in its state: rows, leaf size, distance, weights.
 _TREE_ARGUMENTS = (0, 4, 11, 12)
@@ -68,7 +77,7 @@ def save(model: Any, path: str | Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, expected the name of a file to write.")
     stored = _stored(model)
-    schema, names = _numbered(_with_trees_as_rows(json.loads(stored.read(_SCHEMA))))
+    schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
     _check_saved(schema)
     with replacing(path) as draft, ZipFile(draft, "w") as file:
         write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
@@ -96,17 +105,17 @@ def load(path: str | Path) -> Any:
     _check_file(path)
     skops = _skops("load")
     with path.open("rb") as file:
-        _check_about(_about(file, path), path)
-        names = _loadable(file, path)
-        file.seek(0)
-        with warnings.catch_warnings():
-            # One warning has told it; scikit-learn would for each of its objects.
-            warnings.simplefilter("ignore", InconsistentVersionWarning)
-            try:
-                loaded = skops.load(file, trusted=sorted(names))
-                check_estimators(loaded)
-            except _DAMAGE as error:
-                raise _damaged(path, error) from error
+        about = _about(file, path)
+        _check_about(about, path)
+        parts, names = _loadable(file, path, about["format"])
+    with warnings.catch_warnings():
+        # One warning has told it; scikit-learn would for each of its objects.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        try:
+            loaded = skops.load(parts, trusted=sorted(names))
+            check_estimators(loaded)
+        except _DAMAGE as error:
+            raise _damaged(path, error) from error
     return loaded
 
 
@@ -134,14 +143,20 @@ def _stored(model: Any) -> ZipFile:
         raise ValueError(f"save() cannot store this {type(model).__name__}: {_first_line(error)}.") from error
 
 
-def _with_trees_as_rows(node: Any) -> Any:
-    """Schema where each search tree is the arguments of its constructor, which builds the same tree."""
+def _portable(node: Any) -> Any:
+    """Schema that later versions can read: names that stay, and search trees as arguments of constructors.
+
+    The constructor of a search tree builds the same tree again.
+    """
     if isinstance(node, list):
-        return [_with_trees_as_rows(part) for part in node]
+        return [_portable(part) for part in node]
     if not isinstance(node, dict):
         return node
-    node = {key: _with_trees_as_rows(part) for key, part in node.items()}
-    if node.get("__loader__") == "ObjectNode" and full_name(node) in SEARCH_TREES:
+    node = {key: _portable(part) for key, part in node.items()}
+    if not isinstance(node.get("__loader__"), str):  # no node, but the entries of a dictionary
+        return node
+    give_lasting_name(node)
+    if node["__loader__"] == "ObjectNode" and full_name(node) in SEARCH_TREES:
         state = node["content"]["content"]
         arguments = [state[place] for place in _TREE_ARGUMENTS if place < len(state)]
         node["__loader__"] = "ConstructorFromReduceNode"
@@ -237,13 +252,17 @@ def _check_about(about: dict[str, Any], path: Path) -> None:
         )
 
 
-def _loadable(file: Any, path: Path) -> set[str]:
-    """Names of types in the file, all of them known, after a look at its arrays."""
+def _loadable(file: Any, path: Path, written_in: int) -> tuple[BytesIO, set[str]]:
+    """The file as skops reads it, and the names of types in it, all of them known, after a look at arrays."""
     try:
         with ZipFile(file) as parts:
-            nodes = known_nodes(json.loads(parts.read(_SCHEMA)))
-            check_parts(nodes, parts, path.stat().st_size)
-            return named_types(nodes)
+            schema = json.loads(parts.read(_SCHEMA))
+            nodes = known_nodes(schema, written_in)
+            used = check_parts(nodes, parts, path.stat().st_size)
+            put_in_place(nodes, written_in)
+            placed = json.dumps(schema | nodes[0]).encode()
+            read = ((name, parts.read(name)) for name in sorted(used - {_SCHEMA}))
+            return archive(chain(read, [(_SCHEMA, placed)])), named_types(nodes)
     except Refused as refused:
         raise ValueError(
             f"{path} names {refused}, which whyodd does not load: do not trust this file."

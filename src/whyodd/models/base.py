@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from whyodd.compute.points import canonical, is_sparse
+from whyodd.io.defaults import with_defaults
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,6 +127,9 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         share = self.contamination
         if share is not None and not (isinstance(share, Real) and 0.0 < share <= 0.5):
             raise ValueError(f"contamination={share!r}: expected a share of outliers in (0, 0.5], or None.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(with_defaults(type(self), state))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")

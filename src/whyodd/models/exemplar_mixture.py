@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from whyodd.models.bandwidth.density_kernel import density_kernel
 from whyodd.models.bandwidth.kernel_volume import log_volume
+from whyodd.models.bandwidth.sklearn_words import own_kernel
 from whyodd.models.density import DensityDetector
 from whyodd.models.fitting.exemplar_weights import exemplar_weights
 from whyodd.models.fitting.merging import merge_equal_rows
@@ -35,7 +36,8 @@ class ExemplarMixture(DensityDetector):
     Parameters
     ----------
     kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
-        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth. scikit-learn's
+        "rbf" is "gaussian".
     sigma : float, {"likelihood", "nn", "median", "scale"} or callable, default "likelihood"
         Bandwidth, or the rule for it, as in :class:`whyodd.KernelDensity`. A larger one leaves fewer
         exemplars.
@@ -118,7 +120,7 @@ class ExemplarMixture(DensityDetector):
     ) -> tuple[DistanceNetwork, float]:
         self._check_parameters()
         merged = merge_equal_rows(X, sample_weight)
-        kernel = density_kernel(self.kernel, self.sigma, merged, q=self.q, a=self.a)
+        kernel = density_kernel(own_kernel(self.kernel), self.sigma, merged, q=self.q, a=self.a)
         counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
         solution = exemplar_weights(
             merged.rows, counts, kernel, tol=self.tol, max_iter=self.max_iter, memory_mb=self.memory_mb

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from whyodd.models.bandwidth.density_kernel import density_kernel
 from whyodd.models.bandwidth.kernel_volume import log_volume
+from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_bandwidth
 from whyodd.models.density import DensityDetector
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.fitting.thresholds import soft_threshold
@@ -21,18 +24,25 @@ if TYPE_CHECKING:
     from whyodd.models.bandwidth.rules import SigmaRule
 
 
+# What rounding may change of log g at a threshold, many times over.
+_ROUNDING = 1e-12
+
+
 class KernelDensity(DensityDetector):
     """Kernel density estimate: g(x) = Σ_j α_j k(‖x - x_j‖) over all training rows, α_j = w_j / Σw.
 
     Parameters
     ----------
     kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
-        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth. scikit-learn's
+        kernel "exponential", exp(-d/h), is "laplacian" here, and "rbf" is "gaussian".
     sigma : float, {"likelihood", "nn", "median", "scale"} or callable, default "likelihood"
         Bandwidth, or the rule for it: "likelihood" maximises the likelihood of each row under the others
         (rows equal to it left out as well; see Notes), "nn" is the 0.1 quantile of the distances to the
         nearest other row, "median" the median of all distances, "scale" scikit-learn's gamma. A function is
         given the training rows.
+    bandwidth : float or {"scott", "silverman"}, optional
+        Instead of sigma, which is the same: as in scikit-learn.
     q : float, optional
         Degree of the kernels "exponential" and "student"; 2 by default.
     a : float, default 1.0
@@ -51,6 +61,8 @@ class KernelDensity(DensityDetector):
         All rows with a weight as centers. Its offset is -log ∫ k(‖x‖) dx: the log-density is offset - o for
         the exponential kernels (see ``log_density``), and -infinity where Student's has no density, for q ≤
         d.
+    offset_ : float
+        ``score_samples`` of a row whose outlierness is ``threshold_``.
 
     See Also
     --------
@@ -62,6 +74,8 @@ class KernelDensity(DensityDetector):
     likelihood of a row under the others would grow without bound: copies are left out with the row. Above
     10,000 rows a sample decides. Duin, "On the choice of smoothing parameters for Parzen estimators", 1976.
 
+    ``score_samples`` is the log-density, as in scikit-learn; ``outlierness`` is what explanations are of.
+
     Examples
     --------
     >>> import numpy as np, whyodd
@@ -69,7 +83,7 @@ class KernelDensity(DensityDetector):
     >>> model = whyodd.KernelDensity().fit(X)
     >>> model.predict([[0.0, 0.0], [6.0, 0.0]])
     array([ 1, -1])
-    >>> model.log_density([[0.0, 0.0]]).round(1)
+    >>> model.score_samples([[0.0, 0.0]]).round(1)
     array([-2.1])
     """
 
@@ -78,15 +92,40 @@ class KernelDensity(DensityDetector):
         kernel: str | Kernel = "gaussian",
         sigma: SigmaRule = "likelihood",
         *,
+        bandwidth: float | str | None = None,
         q: float | None = None,
         a: float = 1.0,
         contamination: float | None = None,
     ) -> None:
         self.kernel = kernel
         self.sigma = sigma
+        self.bandwidth = bandwidth
         self.q = q
         self.a = a
         self.contamination = contamination
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Log-density log p(x) (n,), as in scikit-learn: high for normal rows.
+
+        Where there is no density, since the integral of the kernel is infinite (Student's with q ≤ d), it is
+        log g(x), the logarithm of the sum of kernels as it is; ``log_density`` and ``score`` raise an error.
+        """
+        values = self._checked(X)
+        return self._log_normaliser + self.network_.assign(values).log_inlierness
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """``score_samples`` minus ``offset_`` (n,): negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    @property
+    def offset_(self) -> float:
+        """``score_samples`` of a row on the threshold."""
+        network = self.network_
+        return self._log_normaliser + _log_inlierness_at(self.threshold_, network.kernel, network.n_centers)
+
+    @property
+    def _log_normaliser(self) -> float:
+        return self.network_.offset if math.isfinite(self.network_.offset) else 0.0
 
     def _fit(
         self,
@@ -95,13 +134,31 @@ class KernelDensity(DensityDetector):
         previous: DistanceNetwork | None,  # noqa: ARG002
     ) -> tuple[DistanceNetwork, float]:
         merged = merge_equal_rows(X, sample_weight)
-        self.kernel_ = density_kernel(self.kernel, self.sigma, merged, q=self.q, a=self.a)
+        sigma = sigma_of_bandwidth(self.bandwidth, self.sigma, self.kernel, self.q, merged)
+        self.kernel_ = density_kernel(own_kernel(self.kernel), sigma, merged, q=self.q, a=self.a)
         counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
         alpha = counts / counts.sum()
         # A row's own share is that of one row, also if it has copies: they stay.
         shares = np.minimum(counts, 1.0) / counts.sum()
         network = _network(X, merged.spread(alpha), self.kernel_)
         return network, soft_threshold(merged, alpha, shares, self.kernel_, network.n_centers)
+
+
+def _log_inlierness_at(o: float, kernel: Kernel, m: int) -> float:
+    """Log g where the outlierness is ``o``: the inverse of ``kernel.outlierness``, which falls with log g."""
+
+    def excess(log_g: float) -> float:
+        return float(kernel.outlierness(np.asarray(log_g), m)) - o
+
+    with np.errstate(over="ignore"):
+        if excess(-o) == 0.0:  # o = -log g, as for most kernels, to the last bit
+            return -o
+        high, width = float(kernel.log_similarity(np.zeros(1))[0]), 1.0
+        while excess(high - width) < 0.0:
+            width *= 2.0
+        found = brentq(excess, high - width, high, xtol=1e-14) if excess(high) < 0.0 else high
+    # A row on the threshold is not called an outlier by rounding.
+    return float(found) - _ROUNDING
 
 
 def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:

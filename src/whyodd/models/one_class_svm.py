@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from whyodd.compute.training.one_class import solve_one_class
 from whyodd.models.bandwidth.kernel_choice import choose_kernel
 from whyodd.models.bandwidth.rules import bandwidth
+from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_gamma
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.progress import training_progress
@@ -37,13 +38,16 @@ class OneClassSVM(DistanceDetector):
     Parameters
     ----------
     kernel : {"gaussian", "laplacian", "exponential", "student", "cauchy"} or Kernel, default "gaussian"
-        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth.
+        A name, or an object of ``whyodd.kernels``, which brings its own q, a and bandwidth. scikit-learn's
+        "rbf" is "gaussian".
     nu : float, default 0.1
         In (0, 1]: at most this share of the training rows are outliers, at least this share support vectors.
     sigma : float, {"nn", "median", "scale"} or callable, default "nn"
         Bandwidth, or the rule for it: "nn" is the 0.1 quantile of the distances to the nearest other row (the
         paper's; equal rows count once), "median" the median of all distances, "scale" scikit-learn's gamma.
         A function is given the training rows.
+    gamma : float or {"scale", "auto"}, optional
+        Instead of sigma, for the Gaussian kernel: as in scikit-learn k = exp(-gamma d²), σ = 1/√(2 gamma).
     q : float, optional
         Degree of the kernels "exponential" and "student"; 2 by default.
     a : float, default 1.0
@@ -87,6 +91,9 @@ class OneClassSVM(DistanceDetector):
     Schölkopf et al., "Estimating the support of a high-dimensional distribution", 2001. Exponential kernels
     with q > 2 are indefinite: training ends in a stationary point, or warns that it did not.
 
+    With the same gamma and nu this is scikit-learn's model: its ``score_samples``, over ν n, is
+    ``inlierness`` here. ``score_samples`` here is -o, for a Gaussian kernel the logarithm of that.
+
     Examples
     --------
     >>> import numpy as np, whyodd
@@ -104,6 +111,7 @@ class OneClassSVM(DistanceDetector):
         nu: float = 0.1,
         sigma: SigmaRule = "nn",
         *,
+        gamma: float | str | None = None,
         q: float | None = None,
         a: float = 1.0,
         tol: float = 1e-3,
@@ -116,6 +124,7 @@ class OneClassSVM(DistanceDetector):
         self.kernel = kernel
         self.nu = nu
         self.sigma = sigma
+        self.gamma = gamma
         self.q = q
         self.a = a
         self.tol = tol
@@ -130,8 +139,9 @@ class OneClassSVM(DistanceDetector):
     ) -> tuple[DistanceNetwork, float]:
         self._check_parameters()
         merged = merge_equal_rows(X, sample_weight)
+        sigma = sigma_of_gamma(self.gamma, self.sigma, self.kernel)
         kernel = choose_kernel(
-            self.kernel, q=self.q, a=self.a, sigma=lambda: bandwidth(self.sigma, merged.rows)
+            own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, merged.rows)
         )
         start = _start(previous, X.shape[0]) if self.warm_start else None
         with training_progress(self.tol) if self.verbose else nullcontext() as report:

@@ -34,7 +34,8 @@ def test_explains_attacks_in_raw_columns(pipeline, connections):
     attacks = rows[is_attack].head(1000)
     e = whyodd.explain(pipeline, attacks)
     assert e.feature_names == tuple(rows.columns)
-    np.testing.assert_allclose(e.outlierness, -pipeline.score_samples(attacks), rtol=1e-9)
+    log_density = pipeline[-1].network_.offset - e.outlierness
+    np.testing.assert_allclose(pipeline.score_samples(attacks), log_density, rtol=1e-9)
     np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
     services = e.expected[:, e.feature_names.index("service")]
     assert set(services) <= set(connections[0]["service"])

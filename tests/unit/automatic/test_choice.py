@@ -10,7 +10,7 @@ from whyodd.models.registry import GaussianMixture, KernelDensity
 
 
 def chosen(Z, *, seed=0, with_mixtures=True):
-    return choose_model(np.asarray(Z, dtype=float), seed, with_mixtures=with_mixtures, report=lambda _: None)
+    return choose_model(np.asarray(Z, dtype=float), seed, with_mixtures=with_mixtures, say=lambda _: None)
 
 
 def log_kernel_density(x, centers, sigma):

@@ -448,6 +448,10 @@ def arguments(*values):
     return {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": content}
 
 
+def method(name):
+    return {"__loader__": "MethodNode", "content": {"func": name, "obj": text("")}}
+
+
 CALL = {"__loader__": "ConstructorFromReduceNode", "content": arguments("touch hacked")}
 
 
@@ -470,15 +474,19 @@ CALL = {"__loader__": "ConstructorFromReduceNode", "content": arguments("touch h
         (naming("FunctionNode", "functools", "partial", __loader__="PartialNode"), "functools.partial"),
         (naming("FunctionNode", "operator", "methodcaller", __loader__="OperatorFuncNode"), "methodcaller"),
         (
-            naming(
-                "FunctionNode",
-                "whyodd.adapters.tracing.traced",
-                "Trace",
-                __loader__="MethodNode",
-                content={"func": "__reduce__", "obj": text("")},
-            ),
-            "Trace.__reduce__",
+            naming("FunctionNode", "whyodd.pipelines", "Trace", **method("__reduce__")),
+            "pipelines.Trace.__reduce__",
         ),
+        # Where things live today is nothing that a file may know, nor are names of another format.
+        (naming("ObjectNode", "whyodd.models.gaussian", "Gaussian"), "models.gaussian.Gaussian"),
+        (
+            naming("FunctionNode", "whyodd.adapters.tracing.traced", "Trace", **method("decode")),
+            "Trace.decode",
+        ),
+        # What is known is so for one loader.
+        (naming("FunctionNode", "whyodd", "Gaussian"), "whyodd.Gaussian"),
+        (naming("FunctionNode", "whyodd.pipelines.Trace", "decode"), "pipelines.Trace.decode"),
+        (naming("ObjectNode", "whyodd.pipelines", "LinearMap"), "pipelines.LinearMap"),
         # An older way of skops to name functions beside those that are looked at.
         (
             naming("FunctionNode", "numpy", "log1p", content={"module_path": "os", "function": "system"}),
@@ -598,11 +606,11 @@ def test_schemas_that_make_no_sense(saved):
 
 
 def test_newer_formats_and_other_versions(saved):
-    rewritten(saved, about={"format": 2, "whyodd": "7.8.9"})
-    told = rf"by whyodd 7\.8\.9 in format 2, but this is whyodd {whyodd.__version__}, .*: update whyodd\.$"
+    rewritten(saved, about={"format": 3, "whyodd": "7.8.9"})
+    told = rf"by whyodd 7\.8\.9 in format 3, but this is whyodd {whyodd.__version__}, .*: update whyodd\.$"
     with pytest.raises(ValueError, match=told):
         whyodd.load(saved)
-    rewritten(saved, about={"format": 1, "scikit-learn": "0.1"})
+    rewritten(saved, about={"format": 2, "scikit-learn": "0.1"})
     with pytest.warns(UserWarning, match=r"scikit-learn 0\.1, this is .*numbers may differ") as told:
         whyodd.load(saved)
     assert [Path(one.filename) for one in told] == [Path(__file__)]

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 import whyodd
 from whyodd import KernelDensity
 from whyodd.kernels import Exponential, Student
+from whyodd.models.kernel_density import _log_inlierness_at
 
 
 @pytest.fixture
@@ -80,9 +81,36 @@ def test_densities_integrate_to_one(rng, model):
 
 def test_student_without_density_has_scores_but_no_log_density(X, new):
     model = KernelDensity("student", "median").fit(X)
-    assert np.all(np.isfinite(model.outlierness(new)))
+    np.testing.assert_allclose(model.score_samples(new), np.log(model.inlierness(new)), rtol=1e-14)
     with pytest.raises(ValueError, match=r"Student\(q=2.*infinite integral over 3 dimension\(s\)"):
         model.log_density(new)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "student"])
+def test_scores_are_log_densities(X, new, kernel):
+    model = KernelDensity(kernel, "median", q=4.0 if kernel == "student" else None).fit(X)
+    np.testing.assert_array_equal(model.score_samples(new), model.log_density(new))
+    assert model.score(new) == model.score_samples(new).mean()
+
+
+@pytest.mark.parametrize("m", [1, 2, 1000])
+@pytest.mark.parametrize("o", [1e-9, 0.3, 7.0, 1e5, 1e300])
+@pytest.mark.parametrize("kernel", [Exponential(1.0), Student(3.0, a=0.2), Student(2.0, a=50.0)], ids=str)
+def test_the_offset_is_the_score_of_a_row_on_the_threshold(kernel, o, m):
+    least = float(kernel.outlierness(kernel.log_similarity(np.zeros(1)), m)[0])
+    o = max(o, least)  # no row has less
+    found = _log_inlierness_at(o, kernel, m)
+    # Just below, and by no more than rounding of thresholds may be.
+    assert kernel.outlierness(np.asarray(found), m) == pytest.approx(o, rel=2e-12)
+    assert kernel.outlierness(np.asarray(found), m) >= o
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "student"])
+def test_rows_on_the_threshold_are_no_outliers(X, kernel):
+    for n in range(11, 111, 10):  # a tenth of the steps between rows: the threshold is the score of a row
+        model = KernelDensity(kernel, "median", contamination=0.1).fit(X[:n])
+        assert model.threshold_ in model.outlierness(X[:n])
+        assert np.sum(model.predict(X[:n]) == -1) == n // 10
 
 
 def test_log_density_of_a_row_far_away_does_not_underflow(X):

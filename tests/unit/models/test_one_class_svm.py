@@ -452,7 +452,7 @@ def test_gaps_and_infinities(X, cls, wrong):
         cls().fit(X)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "Gaussian", ""])
+@pytest.mark.parametrize("kernel", ["RBF", "Gaussian", ""])
 def test_unknown_kernel(X, kernel):
     with pytest.raises(ValueError, match="kernel=") as error:
         OneClassSVM(kernel=kernel).fit(X)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.automatic.choice import Candidate, Choice
+    from whyodd.automatic.choice import Candidate, ChosenModel
     from whyodd.automatic.kinds import Column
 
 
@@ -22,14 +22,14 @@ class AutoReport:
         Rows of the table, and those that the model was fitted to.
     columns : tuple of Column
         For each its name, its kind, and a note.
-    choice : Choice
+    choice : ChosenModel
         The candidates, and why one of them was chosen.
     """
 
     n_rows: int
     n_fitted: int
     columns: tuple[Column, ...]
-    choice: Choice
+    choice: ChosenModel
 
     @property
     def set_aside(self) -> dict[str, str]:
