@@ -19,6 +19,7 @@ from whyodd.adapters.pyod_models import (
     threshold_of_pyod_score,
     threshold_of_pyod_svm,
 )
+from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import from_k_means
 from whyodd.adapters.sklearn_covariance import from_covariance, threshold_of_envelope
@@ -52,10 +53,13 @@ class Adapter(NamedTuple):
     threshold : callable, optional
         ``threshold(model, network)`` gives the outlierness above which ``model.predict`` says outlier; None
         for a model that only scores.
+    is_kept : bool
+        Whether what is read is kept as long as the model stays as it is; not where the model has it itself.
     """
 
     read: Callable[[Any], Any]
     threshold: Callable[[Any, Any], float] | None = None
+    is_kept: bool = True
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
@@ -86,7 +90,9 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.neighbors._unsupervised.NearestNeighbors": Adapter(from_nearest_neighbors),
     "sklearn.svm._classes.OneClassSVM": Adapter(from_one_class_svm, threshold_of_svm),
-    "whyodd.models.base.DistanceDetector": Adapter(from_own_model, lambda model, _: float(model.threshold_)),
+    "whyodd.models.base.DistanceDetector": Adapter(
+        from_own_model, lambda model, _: float(model.threshold_), is_kept=False
+    ),
 }
 
 
@@ -123,7 +129,7 @@ def neuralize(model: object) -> Any:
     adapter = find_entry(ADAPTERS, model)
     if adapter is None:
         raise UnsupportedModelError(_unsupported(model))
-    return adapter.read(model)
+    return remembered(model, adapter.read) if adapter.is_kept else adapter.read(model)
 
 
 def threshold_of(model: Any, network: Any) -> float | None:

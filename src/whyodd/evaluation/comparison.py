@@ -12,12 +12,12 @@ import numpy as np
 from whyodd.evaluation.agreement import rank_correlation
 from whyodd.evaluation.causes import mean_and_error
 from whyodd.evaluation.conservation import conservation_gap, unexplained_share
-from whyodd.evaluation.flipping import area, flip
+from whyodd.evaluation.flipping import area, flip, flip_explanation
 from whyodd.evaluation.localisation import average_precision, hit_rate, roc_auc
 from whyodd.evaluation.patch_flipping import has_windows
 from whyodd.evaluation.stability import Probe
 from whyodd.explainers.checks import keywords
-from whyodd.explainers.explaining import explain, explains_items
+from whyodd.explainers.explaining import explain, explain_prepared, explains_items, own_centers_of
 from whyodd.explainers.preparing import PreparedModel
 from whyodd.explainers.registry import find_method
 from whyodd.inputs.frames import as_frame, build_frame
@@ -101,7 +101,10 @@ class Metric:
 
 
 def _area(judged: Judged) -> Floats:
-    return area(flip(judged.model, judged.X, judged.explanation))
+    e = judged.explanation
+    if has_windows(judged.model):
+        return area(flip(judged.model, judged.X, e))
+    return area(flip_explanation(e, {"": e})[""])
 
 
 def _stability(judged: Judged) -> Floats:
@@ -196,18 +199,29 @@ def compare(
     frame = None if has_windows(model) else as_frame(X)
     with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
         lines: list[dict[str, Any]] = []
-        reference = explain(model, X, options=settings.get("dtd"), random_state=random_state)
+        explain_by = _explainer(model, X, random_state)
+        reference = explain_by("dtd", settings.get("dtd", {}))
         for name in methods:
             own = settings.get(name, {})
-            e = reference
-            if name != "dtd":
-                e = explain(model, X, method=name, options=own, random_state=random_state)
+            e = reference if name == "dtd" else explain_by(name, own)
             judged = Judged(model, X, e, reference, mask, own, random_state)
             lines.append({"method": name, **_line(judged, chosen)})
             if told is not None:
                 told(len(lines))
     columns = {column: [line[column] for line in lines] for column in lines[0]}
     return build_frame(columns, None if frame is None else frame.implementation)
+
+
+def _explainer(model: Any, X: Any, random_state: int | None) -> Callable[[str, Mapping[str, Any]], Any]:
+    """Explain the same by any method: rows are prepared once."""
+    if explains_items(model):
+        return lambda name, own: explain(model, X, method=name, options=own, random_state=random_state)
+    prepared = PreparedModel.of(model)
+    rows = prepared.rows(X)
+    shared: dict[str, Any] = {"own": own_centers_of(rows, "auto"), "normal_of": prepared}
+    return lambda name, own: explain_prepared(
+        rows, method=name, options=own, random_state=random_state, **shared
+    )
 
 
 def _line(judged: Judged, chosen: Mapping[str, Metric]) -> dict[str, float]:

@@ -115,7 +115,7 @@ def explain(
     find_method(method).check_options(method, keywords(options))
     prepared = PreparedModel.of(model)
     rows = prepared.rows(X)
-    own = _own_centers(rows, exclude_self)
+    own = own_centers_of(rows, exclude_self)
     return explain_prepared(
         rows if dtype is None else rows.in_precision(dtype),
         own=own,
@@ -236,7 +236,11 @@ def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} is not for a {type(model).__name__}. Leave it out.")
 
 
-def _own_centers(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:
+def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:
+    """(n,) the center that each row is and leaves out, or -1; None if none does.
+
+    Warns of a column that dominates the distances.
+    """
     # Of a pipeline people scale the columns themselves, and its columns go by other names. A learned metric
     # scales them itself.
     is_transformed = rows.origin is not None

@@ -296,6 +296,7 @@ class Explanation(BaseExplanation):
         )
 
     def _html(self, shown: Explanation) -> str:
+        shown.direction  # noqa: B018 - of all rows at once, with what is expected
         return rows_table([shown.odd_row(i, _REASONS_SHOWN) for i in range(len(shown))])
 
     def _single(self, i: int) -> Explanation:

@@ -43,6 +43,8 @@ class Parts:
         What the row is called.
     outlierness, unexplained : float
         o, and what belongs to no single variable; NaN if relevance is in other units.
+    whole : float
+        What shares are of: the outlierness, or the sum of all |R_i| in other units.
     columns : tuple of int
         The variables shown, those of the largest |R_i| first.
     reasons : tuple of Reason
@@ -54,6 +56,7 @@ class Parts:
     name: str
     outlierness: float
     unexplained: float
+    whole: float
     columns: tuple[int, ...]
     reasons: tuple[Reason, ...]
     others: tuple[float, ...]
@@ -71,6 +74,7 @@ class Parts:
             name=e[i].names[0],
             outlierness=float(e.outlierness[i]),
             unexplained=float(e.unexplained[i]),
+            whole=float(e[i].whole[0]),
             columns=tuple(columns[place] for place in order[:k]),
             reasons=tuple(reasons[place] for place in order[:k]),
             others=tuple(reasons[place].relevance for place in order[k:]),
@@ -80,13 +84,6 @@ class Parts:
     def is_additive(self) -> bool:
         """Whether relevance is in units of the outlierness."""
         return not math.isnan(self.unexplained)
-
-    @property
-    def whole(self) -> float:
-        """What shares are of: the outlierness, or the sum of all |R_i| in other units."""
-        if self.is_additive:
-            return self.outlierness
-        return math.fsum(abs(part) for part in (*(reason.relevance for reason in self.reasons), *self.others))
 
     @property
     def bars(self) -> list[tuple[str, float, str]]:

@@ -4,10 +4,13 @@ After a change that was meant to be seen: ``python tests/unit/plots/pictures.py`
 look at what it wrote to ``baseline/`` before it is committed.
 """
 
+from __future__ import annotations
+
 import itertools
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -18,6 +21,10 @@ from scipy.ndimage import uniform_filter
 
 import whyodd
 from whyodd import plots
+from whyodd.plots.reasons import BLUE, VERMILLION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BASELINE = Path(__file__).parent / "baseline"
 SETTINGS = {"figure.dpi": 60, "font.family": ["DejaVu Sans"], "text.hinting": "no_hinting"}
@@ -81,25 +88,70 @@ def curves():
     return {"dtd": 5.0 * steps ** (3.0 * spread), "random": 5.0 * steps ** (0.9 * spread)}
 
 
+def remove_last(kind):
+    """Take out the last of the lines, patches or collections of the first axes that have some."""
+
+    def change(figure):
+        ax = next(ax for ax in figure.axes if getattr(ax, kind))
+        getattr(ax, kind)[-1].remove()
+
+    return change
+
+
+def swap_colours(figure):
+    """Too low in the colour of too high."""
+    for bar in figure.axes[0].patches:
+        if bar.get_facecolor()[2] > 0.5:
+            bar.set_facecolor(VERMILLION)
+
+
+def remove_one_dot(figure):
+    """Take out the dot of the first collection that is furthest to the right."""
+    dots = figure.axes[0].collections[0]
+    places = np.asarray(dots.get_offsets())
+    places[places[:, 0].argmax()] = np.nan
+    dots.set_offsets(places)
+
+
+def other_limit(figure):
+    image = next(ax for ax in figure.axes if ax.images and ax.get_position().x0 < 0.5).images[-1]
+    image.set_data(np.asarray(image.get_array()) // 2)
+
+
+def unshade_a_word(figure):
+    next(text for text in figure.axes[0].texts if text.get_bbox_patch()).set_bbox(None)
+
+
+def other_colour(figure):
+    figure.axes[0].lines[0].set_color(BLUE if figure.axes[0].lines[0].get_color() != BLUE else VERMILLION)
+
+
+class Picture(NamedTuple):
+    """An example of a plot, and a real change of it that must be seen."""
+
+    draw: Callable[[], Any]
+    change: Callable[[Any], None]
+
+
 PICTURES = {
-    "bars": lambda: plots.bars(table(), 8, k=4),
-    "beeswarm": lambda: plots.beeswarm(table(), k=4),
-    "expected": lambda: plots.expected(table(), 8, k=4),
-    "flipping": lambda: plots.flipping(curves()),
-    "heatmap": lambda: plots.heatmap(images()),
-    "heatmaps": lambda: plots.heatmaps(images()),
-    "reasons_map": lambda: plots.reasons_map(table()),
-    "scores": lambda: plots.scores(table(), threshold=3.0),
-    "series": lambda: plots.series(channels(), marks=[(60, 72)]),
-    "strangest": lambda: plots.strangest(channels()),
-    "text": lambda: plots.text(messages()),
-    "waterfall": lambda: plots.waterfall(table(), 8, k=4),
+    "bars": Picture(lambda: plots.bars(table(), 8, k=4), swap_colours),
+    "beeswarm": Picture(lambda: plots.beeswarm(table(), k=4), remove_one_dot),
+    "expected": Picture(lambda: plots.expected(table(), 8, k=4), remove_last("lines")),
+    "flipping": Picture(lambda: plots.flipping(curves()), other_colour),
+    "heatmap": Picture(lambda: plots.heatmap(images()), other_limit),
+    "heatmaps": Picture(lambda: plots.heatmaps(images()), other_limit),
+    "reasons_map": Picture(lambda: plots.reasons_map(table()), remove_one_dot),
+    "scores": Picture(lambda: plots.scores(table(), threshold=3.0), remove_last("patches")),
+    "series": Picture(lambda: plots.series(channels(), marks=[(60, 72)]), remove_last("collections")),
+    "strangest": Picture(lambda: plots.strangest(channels()), remove_last("patches")),
+    "text": Picture(lambda: plots.text(messages()), unshade_a_word),
+    "waterfall": Picture(lambda: plots.waterfall(table(), 8, k=4), remove_last("patches")),
 }
 
 
 def figure_of(name):
     """A new figure with the picture of that plot."""
-    drawn = PICTURES[name]()
+    drawn = PICTURES[name].draw()
     return getattr(drawn, "figure", drawn)
 
 
