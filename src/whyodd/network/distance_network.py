@@ -13,8 +13,8 @@ from whyodd.compute.hard.neighbors import Neighbors
 from whyodd.compute.mapped.components import Components, factors_of
 from whyodd.compute.mapped.rows import Mapped
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.centers_and_kernel import SoftMin
 from whyodd.compute.soft.passes import Work
+from whyodd.compute.soft.soft_min import SoftMin
 from whyodd.inputs.matrices import as_matrix
 from whyodd.kernels import Exponential, Kernel
 from whyodd.maths.hard_poolings import Pooling
@@ -68,7 +68,7 @@ class Decomposition:
 
 
 class DistanceNetwork:
-    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o = -log g or m / g.
+    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o a function of log g.
 
     Layer 1 measures the distances of a point to the centers, layer 2 pools them. The output is
     redistributed onto centers and from there onto input variables, conserving the sum (Kauffmann, Müller and
@@ -81,7 +81,8 @@ class DistanceNetwork:
     weights : array-like of shape (m,), optional
         Weights α_j ≥ 0 that sum to 1; equal weights by default.
     kernel : Kernel, optional
-        ``whyodd.kernels.Exponential`` or ``Student``; a Gaussian of bandwidth 1 by default.
+        One of ``whyodd.kernels``, or your own (see ``whyodd.kernels.Kernel``); a Gaussian of bandwidth 1 by
+        default.
     log_weights : array-like of shape (m,), optional
         log α_j instead of ``weights``, for weights too small for a float. Normalised inside.
     pooling : whyodd.maths.hard_poolings.Pooling, optional
@@ -136,8 +137,8 @@ class DistanceNetwork:
         rows: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
-        points = _read_only(as_matrix(centers, dtype=np.float64, what="centers").values)
-        logs = _read_only(_checked_log_weights(weights, log_weights, points.shape[0]))
+        points = _frozen_copy(as_matrix(centers, dtype=np.float64, what="centers").values)
+        logs = _frozen_copy(_checked_log_weights(weights, log_weights, points.shape[0]))
         if pooling is not None:
             _check_pooling(pooling, metric, points.shape[0])
             _check_unused(weights, log_weights, kernel)
@@ -147,7 +148,7 @@ class DistanceNetwork:
         fields = {
             "centers": points,
             "log_weights": logs,
-            "weights": _read_only(np.exp(logs)),
+            "weights": _frozen_copy(np.exp(logs)),
             "kernel": _checked_kernel(kernel),
             "pooling": pooling,
             "metric": metric,
@@ -177,7 +178,7 @@ class DistanceNetwork:
             # To normalise weights twice may round: those that are normalised already keep their bits.
             logs = np.asarray(state["log_weights"], dtype=np.float64)
             if np.allclose(logs, self.log_weights, rtol=0.0, atol=1e-9):
-                self.__dict__.update(log_weights=_read_only(logs), weights=_read_only(np.exp(logs)))
+                self.__dict__.update(log_weights=_frozen_copy(logs), weights=_frozen_copy(np.exp(logs)))
 
     def __repr__(self) -> str:
         parts = [f"{self.n_centers} centers", f"{self.n_features} variables"]
@@ -203,7 +204,7 @@ class DistanceNetwork:
         return int(self.centers.shape[1])
 
     def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
-        """Outlierness o(x) (n,): -log g for exponential kernels, m / g for Student's."""
+        """Outlierness o(x) (n,), as the kernel has it: -log g for exponential ones, m / g for Student's."""
         return self.assign(X, **keywords).outlierness
 
     def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
@@ -389,7 +390,7 @@ class DistanceNetwork:
             )
 
 
-def _read_only(values: Any) -> Any:
+def _frozen_copy(values: Any) -> Any:
     """A copy that nobody can write to."""
     values = values.copy()
     for array in (values.data, values.indices, values.indptr) if sparse.issparse(values) else (values,):
@@ -435,7 +436,7 @@ def _checked_kernel(kernel: Kernel | None) -> Kernel:
         return Exponential()
     if not isinstance(kernel, Kernel):
         raise TypeError(
-            f"kernel must be a whyodd.kernels.Exponential or Student, but {type(kernel).__name__} came."
+            f"kernel must be a whyodd.kernels.Kernel, like Exponential(), but {type(kernel).__name__} came."
         )
     return kernel
 
@@ -464,7 +465,7 @@ def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
     index = np.asarray(rows)
     if index.shape != (m,) or index.dtype.kind not in "iu":
         raise ValueError(f"rows must hold one row number per center, ({m},), but has shape {index.shape}.")
-    return np.asarray(_read_only(index.astype(np.intp)))
+    return np.asarray(_frozen_copy(index.astype(np.intp)))
 
 
 def _check_representable(outlierness: NDArray[np.float64]) -> None:
