@@ -127,9 +127,9 @@ def _numbers_class(kernel: type[Kernel]) -> Any:
     name = f"{kernel.__name__}Numbers" if is_own else f"{_FOREIGN}{kernel.__name__}"
     plain = _named_tuple(name, dict.fromkeys([*names, "q", "log_height"]))
     made = type(name, (_Numbers, plain), {"__module__": __name__, "kernel_class": kernel})
-    for name, method in inspect.getmembers(kernel, inspect.isfunction):
-        if not name.startswith("__"):
-            _let_compiled_code_call(name, inspect.signature(method))
+    for method_name, method in inspect.getmembers(kernel, inspect.isfunction):
+        if not method_name.startswith("__"):
+            _let_compiled_code_call(method_name, inspect.signature(method))
     return made
 
 

@@ -40,8 +40,8 @@ class Kernel(ABC):
     Notes
     -----
     A center's relevance R_j = p_j o is explained by its distance as far as the outlierness depends on it:
-    Δ_j = min(R_j, e_j ∂o/∂e_j), and e_j ∂o/∂e_j = -∂o/∂log g · p_j · s(e_j) with the steepness s. This is what the
-    appendix of Kauffmann, Müller and Montavon has for its kernels.
+    Δ_j = min(R_j, e_j ∂o/∂e_j), and e_j ∂o/∂e_j = -∂o/∂log g · p_j · s(e_j) with the steepness s. The
+    appendix of Kauffmann, Müller and Montavon has the same for its kernels.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from whyodd.compute.announce import announced_compilation
 from whyodd.compute.blocks import count_threads, single_threaded_blas
 from whyodd.compute.compiling import radial_of
 from whyodd.compute.points import is_sparse, localize, squared_norms
@@ -72,7 +73,7 @@ def for_row_tiles(n: int, work: Callable[[Iterable[slice]], Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class RadialPoints:
-    """Points in units of the kernel's length, and the kernel between them: k(‖x_i - u_j‖) / k(0).
+    """Points in units of the kernel's bandwidth, and the kernel between them: k(‖x_i - u_j‖) / k(0).
 
     Attributes
     ----------
@@ -90,16 +91,19 @@ class RadialPoints:
     def of(cls, X: Points, kernel: Kernel, rounding: float = ROUGHEST) -> RadialPoints:
         """Centre (dense data only) and scale in float64; keep float32 if that rounds similarities by less."""
         origin = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
-        length = length_scale(kernel)
-        local = localize(X, origin, length, np.dtype(np.float64))
+        local = localize(X, origin, kernel.sigma, np.dtype(np.float64))
         half_norms = 0.5 * squared_norms(local)
-        narrow = not is_sparse(X) and _float32_rounding(half_norms, kernel, length) <= rounding
+        narrow = not is_sparse(X) and _float32_rounding(half_norms, kernel) <= rounding
         dtype = np.float32 if narrow else np.float64
-        return cls(
+        points = cls(
             local.astype(dtype, copy=False),
             half_norms.astype(dtype, copy=False),
-            radial_of(kernel, length, np.float32),
+            radial_of(kernel, kernel.sigma, np.float32),
         )
+        with announced_compilation("training", dtype, type(kernel)) as is_new:
+            if is_new:
+                points.take(slice(0, 1)).block(points.take(slice(0, 1)))
+        return points
 
     def __len__(self) -> int:
         return len(self.half_norms)
@@ -189,16 +193,15 @@ class RadialPoints:
         return K
 
 
-def _float32_rounding(half_norms: Float64Array, kernel: Kernel, length: float) -> float:
+def _float32_rounding(half_norms: Float64Array, kernel: Kernel) -> float:
     """How much rounding ⟨x, u⟩ in float32 changes a similarity.
 
-    The rounding of s = d²/ℓ² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel may be infinitely steep, as
-    for q < 2; elsewhere it changes in proportion.
+    The rounding of s = (d/σ)² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel may be infinitely steep, as for
+    q < 2; elsewhere it changes in proportion to that over the length at which it falls.
     """
     rounding = 4.0 * float(np.finfo(np.float32).eps) * float(half_norms.mean())
-    energy = (rounding**0.5 * length / kernel.sigma) ** kernel.q
-    near = -np.expm1(kernel.log_profile(energy))
-    return max(rounding, float(near))
+    near = -np.expm1(kernel.log_profile(rounding ** (0.5 * kernel.q)))
+    return max(rounding * (kernel.sigma / length_scale(kernel)) ** 2, float(near))
 
 
 class _TileOfSimilarities:

@@ -1,6 +1,6 @@
 """Radial kernels on tiles of inner products: k(‖x - u‖)/k(0) from ⟨x, u⟩, ‖x‖²/2 and ‖u‖²/2, in float32.
 
-Points are in units of a length ℓ, so that (d/ℓ)² = 2 (‖x‖²/2 + ‖u‖²/2 - ⟨x, u⟩).
+Points are in units of σ, so that (d/σ)² = 2 (‖x‖²/2 + ‖u‖²/2 - ⟨x, u⟩), and the energy is a power of it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,26 @@ import numpy.typing as npt
 from numba import njit
 
 from whyodd.compute.compiling import Radial, compiled
-from whyodd.compute.soft.row import energies
 from whyodd.compute.vector_math import VECTOR
 
 Array = npt.NDArray[Any]
 
 
 @compiled
-def _similarities(s: Array, radial: Radial, e: Array) -> None:
-    """In place, s = (d/ℓ)² ← k(d)/k(0)."""
-    energies(s, radial, e)
+def _similarities(s: Array, radial: Radial) -> None:
+    """In place, s = (d/σ)² ← e = s^(q/2) ← k(d)/k(0)."""
+    if radial.q == 1.0:
+        for j in range(s.size):
+            s[j] = np.sqrt(s[j])
+    elif radial.q == 4.0:
+        for j in range(s.size):
+            s[j] = s[j] * s[j]
+    elif radial.q != 2.0:
+        half = np.float32(0.5 * radial.q)
+        for j in range(s.size):
+            s[j] = s[j] ** half
     for j in range(s.size):
-        s[j] = radial.numbers.profile(e[j])
+        s[j] = radial.numbers.profile(s[j])
 
 
 @njit(cache=True, nogil=True)
@@ -53,13 +61,12 @@ def similarity_tile(
     rounding : float
         Relative error of the inner products, in their precision.
     radial : Radial
-        The kernel in units of ℓ, in float32.
+        The kernel, in float32.
     out : ndarray (b, m) of float32
     """
-    e = np.empty(out.shape[1], out.dtype)
     for i in range(len(products)):
         _squared_distances(products[i], half_norms_x[i], half_norms_u, rounding, out[i])
-        _similarities(out[i], radial, e)
+        _similarities(out[i], radial)
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)
