@@ -18,7 +18,7 @@ from scipy.integrate import quad
 from scipy.special import logsumexp, rel_entr
 
 from reference import oracle
-from whyodd.kernels import Exponential, Student
+from whyodd.kernels import Exponential, Kernel, RationalQuadratic, Student
 from whyodd.network.distance_network import DistanceNetwork
 
 # The design's tolerance for float64, section 3: of the row's largest relevance, or of o.
@@ -34,6 +34,7 @@ def kernels():
     return st.one_of(
         st.builds(Exponential, q=degrees, sigma=decades),
         st.builds(Student, q=degrees, a=decades, sigma=decades),
+        st.builds(RationalQuadratic, beta=decades, sigma=decades),
     )
 
 
@@ -56,7 +57,7 @@ class Model:
     X: np.ndarray
     centers: np.ndarray
     log_weights: np.ndarray
-    kernel: Exponential | Student
+    kernel: Kernel
 
     @functools.cached_property
     def network(self):
@@ -79,6 +80,11 @@ def models(draw, kernel=None, min_centers=1, min_features=1):
 
 
 exponentials = st.builds(Exponential, q=degrees, sigma=decades)
+
+
+def counted(kernel, m):
+    """What o counts m centers as: m of Student's o = m/g, m^(1/β) of o = (m/g)^(1/β), 1 of -log g."""
+    return {Student: m, RationalQuadratic: m ** (1.0 / getattr(kernel, "beta", 1.0))}.get(type(kernel), 1.0)
 
 
 def network_of(model, centers):
@@ -241,8 +247,7 @@ def test_a_duplicated_center_counts_as_one_with_the_summed_weight(model, share, 
         np.vstack([model.centers, model.centers[j]]), kernel=model.kernel, log_weights=log_weights
     )
     got, wanted = split.decompose(model.X), model.result
-    # Student's o = m/g counts centers, the exponential o = -log g does not.
-    factor = (m + 1) / m if model.kernel.family == "student" else 1.0
+    factor = counted(model.kernel, m + 1) / counted(model.kernel, m)
     assert_close(got.outlierness, factor * wanted.outlierness, factor * wanted.outlierness)
     scale = factor * wanted.relevance.max(axis=1)
     assert_close(got.relevance, factor * wanted.relevance, scale, 2 * TOLERANCE)
@@ -343,7 +348,7 @@ def test_the_same_input_gives_the_same_bytes(kernel, dtype, tolerance):  # noqa:
 @given(models())
 def test_inlierness_is_bounded_by_the_kernel_at_zero(model):
     g = model.network.inlierness(model.X)
-    largest = 1.0 if model.kernel.family == "exponential" else 1.0 / model.kernel.a
+    largest = 1.0 / getattr(model.kernel, "a", 1.0)
     assert (g >= 0).all()
     assert (g <= largest * (1 + TOLERANCE)).all()
 
@@ -356,15 +361,26 @@ def test_inlierness_vanishes_far_away(model):
     near, far, farther = (model.network.inlierness(2.0**k * x) for k in (20, 60, 180))
     assert (far <= near).all()
     assert (farther <= far).all()
-    # (‖x‖/σ)^q ≥ (2^180/64/100)^0.3 > 2^50, and Student's g is at most its reciprocal.
-    assert (farther <= 2.0**-50).all()
+    # (‖x‖/σ)^q ≥ (2^180/64/100)^0.3 > 2^50, and Student's g is at most its reciprocal; the rational quadratic
+    # has (‖x‖/σ)² > 2^334 over 2β, to the power β.
+    beta = getattr(model.kernel, "beta", 1.0)
+    assert (farther <= 2.0 ** -min(50.0, 320.0 * beta)).all()
+
+
+def growth(kernel, m):
+    """c and o_0 of the one-center outlierness c (d/σ)^q + o_0, counted for m centers."""
+    if isinstance(kernel, Exponential):
+        return 1.0 / kernel.q, 0.0
+    if isinstance(kernel, Student):
+        return m, m * kernel.a
+    return counted(kernel, m) / (2.0 * kernel.beta), counted(kernel, m)
 
 
 @law
 @given(models())
 @example(Model(np.array([[1.0]]), np.array([[8.0]]), np.zeros(1), Exponential(q=0.3, sigma=100.0)))
 def test_outlierness_grows_like_the_distance_to_the_degree_q(model):
-    """o(tx)/‖tx‖^q lies between bounds that shrink to 1/(qσ^q), or m/σ^q, as t grows.
+    """o(tx)/‖tx‖^q lies between bounds that shrink to 1/(qσ^q), m/σ^q or m^(1/β)/(2βσ²), as t grows.
 
     With Σα = 1, g is a mean of the kernels at distances between ‖tx‖ - r and ‖tx‖ + r, r = max ‖u_j‖; so is o
     a mean of the one-center outliernesses there.
@@ -375,8 +391,8 @@ def test_outlierness_grows_like_the_distance_to_the_degree_q(model):
     for t in (2.0**20, 2.0**60, 2.0**100):
         norm = np.linalg.norm(t * x, axis=1)
         radius = np.linalg.norm(model.centers, axis=1).max() / norm
-        constant = 1.0 / kernel.q if kernel.family == "exponential" else m
-        offset = 0.0 if kernel.family == "exponential" else m * kernel.a * (kernel.sigma / norm) ** kernel.q
+        constant, least = growth(kernel, m)
+        offset = least * (kernel.sigma / norm) ** kernel.q
         ratio = model.network.outlierness(t * x) * (kernel.sigma / norm) ** kernel.q
         assert (ratio >= constant * (1 - radius) ** kernel.q * (1 - TOLERANCE)).all()
         assert (ratio <= (constant * (1 + radius) ** kernel.q + offset) * (1 + TOLERANCE)).all()
@@ -401,7 +417,7 @@ def integrated_gradients(x, u, C, D, q):
 def linear_model(row, kernel, j, d):
     """C_j and D_j of R_j = C_j d^q + D_j, with p_j, the pooling and the rest held constant (section 5.3)."""
     p, o, energy = row.assignment[j], row.outlierness, (d / kernel.sigma) ** kernel.q
-    if kernel.family == "exponential":
+    if isinstance(kernel, Exponential):
         return p / (kernel.q * kernel.sigma**kernel.q), p * (o - energy / kernel.q)
     share = p * o / (kernel.a + energy)
     return share / kernel.sigma**kernel.q, share * kernel.a

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reference import patched
+from reference.kernels import formulas_of
+from reference.oracle import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,18 +96,18 @@ def _length(vector: list[float]) -> float:
 
 
 def _soft(distance: dict[int, float], network: Any) -> float:
-    kernel = network.kernel
+    kernel, formulas = network.kernel, formulas_of(network.kernel)
     logs = {j: float(network.log_weights[j]) for j in distance}
     total = _log_sum(list(logs.values()))
-    energy = {j: (d / kernel.sigma) ** kernel.q for j, d in distance.items()}
-    if kernel.family == "student":
-        log_g = _log_sum([logs[j] - total - math.log(kernel.a + energy[j]) for j in distance])
-        return len(distance) * math.exp(-log_g)
-    # 1 - g, which keeps all digits where g is close to 1.
-    missing = math.fsum(-math.exp(logs[j] - total) * math.expm1(-energy[j] / kernel.q) for j in distance)
+    height = formulas.log_similarity(0.0, kernel, FLOATS)
+    falls = {j: formulas.log_similarity(d, kernel, FLOATS) - height for j, d in distance.items()}
+    # 1 - g/k(0), which keeps all digits where g is close to k(0).
+    missing = math.fsum(-math.exp(logs[j] - total) * math.expm1(falls[j]) for j in distance)
     if missing < 0.5:
-        return -math.log1p(-missing)
-    return max(-_log_sum([logs[j] - total - energy[j] / kernel.q for j in distance]), 0.0)
+        log_g = math.log1p(-missing)
+    else:
+        log_g = _log_sum([logs[j] - total + falls[j] for j in distance])
+    return float(formulas.outlierness(height + log_g, len(distance), kernel, FLOATS))
 
 
 def _log_sum(values: list[float]) -> float:

@@ -12,24 +12,17 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
 
+from reference.kernels import Arithmetic, formulas_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
-
-
-class Arithmetic(NamedTuple):
-    """The numbers to compute with, and the three functions that the formulas need."""
-
-    number: Callable[[float], Any]
-    exp: Callable[[Any], Any]
-    log: Callable[[Any], Any]
-    sqrt: Callable[[Any], Any]
 
 
 FLOATS = Arithmetic(float, math.exp, math.log, math.sqrt)
@@ -92,19 +85,19 @@ def explain_row(
     number, exp, _, sqrt = arithmetic
     x = [number(value) for value in x]
     centers = [[number(value) for value in center] for center in centers]
-    q, sigma = number(kernel.q), number(kernel.sigma)
+    formulas = formulas_of(kernel)
     kept = [j for j in range(len(centers)) if j != left_out]
     log_alpha = _log_alpha(len(centers), weights, log_weights, kept, arithmetic)
 
     squares = [[(xi - ui) * (xi - ui) for xi, ui in zip(x, u, strict=True)] for u in centers]
     d2 = [sum(row, number(0)) for row in squares]
-    energy = [(sqrt(value) / sigma) ** q for value in d2]
-    v = [log_alpha[j] + _log_similarity(energy[j], kernel, arithmetic) for j in range(len(centers))]
+    distances = [sqrt(value) for value in d2]
+    v = [log_alpha[j] + formulas.log_similarity(d, kernel, arithmetic) for j, d in enumerate(distances)]
     log_g = _log_sum_exp(v, arithmetic)
-    o = max(-log_g, number(0)) if kernel.family == "exponential" else len(kept) * exp(-log_g)
+    o = formulas.outlierness(log_g, len(kept), kernel, arithmetic)
     p = [exp(value - log_g) for value in v]
-    parts = [_explained_and_not(energy[j], o, kernel, arithmetic) for j in range(len(centers))]
-    delta = [p[j] * parts[j][0] for j in range(len(centers))]
+    parts = [formulas.explained(d, o, kernel, arithmetic) for d in distances]
+    delta = [p[j] * parts[j] for j in range(len(centers))]
 
     relevance = [number(0) for _ in x]
     for j in range(len(centers)):
@@ -121,7 +114,7 @@ def explain_row(
         center_relevance=[value * o for value in p],
         explained=delta,
         relevance=relevance,
-        unexplained=sum((p[j] * parts[j][1] for j in range(len(centers))), number(0)),
+        unexplained=sum((p[j] * (o - parts[j]) for j in range(len(centers))), number(0)),
         expected=[sum((p[j] * u[i] for j, u in enumerate(centers)), number(0)) for i in range(len(x))],
     )
 
@@ -142,21 +135,6 @@ def _log_alpha(
     masked = [raw[j] if j in kept else number(-math.inf) for j in range(m)]
     total = _log_sum_exp(masked, arithmetic)
     return [value - total for value in masked]
-
-
-def _log_similarity(energy: Any, kernel: Any, arithmetic: Arithmetic) -> Any:
-    if kernel.family == "exponential":
-        return -energy / arithmetic.number(kernel.q)
-    return -arithmetic.log(arithmetic.number(kernel.a) + energy)
-
-
-def _explained_and_not(energy: Any, o: Any, kernel: Any, arithmetic: Arithmetic) -> tuple[Any, Any]:
-    """(R_j - D_j⁺)/p_j and D_j⁺/p_j of one center; they sum to o."""
-    if kernel.family == "exponential":
-        local = energy / arithmetic.number(kernel.q)
-        return min(o, local), max(o - local, arithmetic.number(0))
-    a = arithmetic.number(kernel.a)
-    return o * energy / (a + energy), o * a / (a + energy)
 
 
 def _log_sum_exp(values: Sequence[Any], arithmetic: Arithmetic) -> Any:

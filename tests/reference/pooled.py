@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reference import oracle
-from reference.oracle import FLOATS, Reference, _explained_and_not, _log_similarity
+from reference.kernels import formulas_of
+from reference.oracle import FLOATS, Reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,18 +113,21 @@ def _soft_min(x: Any, centers: Any, kept: list[int], maps: _Maps, network: Any) 
     kernel = network.kernel
     total = _log_sum_exp([network.log_weights[j] for j in kept])
     legs = {j: maps.leg(x, centers[j], j) for j in kept}
-    energy = {j: (legs[j].distance / kernel.sigma) ** kernel.q for j in kept}
-    v = {j: network.log_weights[j] - total + _log_similarity(energy[j], kernel, FLOATS) for j in kept}
+    formulas = formulas_of(kernel)
+    v = {
+        j: network.log_weights[j] - total + formulas.log_similarity(legs[j].distance, kernel, FLOATS)
+        for j in kept
+    }
     log_g = _log_sum_exp(list(v.values()))
-    o = max(-log_g, 0.0) if kernel.family == "exponential" else len(kept) * math.exp(-log_g)
+    o = formulas.outlierness(log_g, len(kept), kernel, FLOATS)
     p = {j: math.exp(v[j] - log_g) for j in kept}
-    parts = {j: _explained_and_not(energy[j], o, kernel, FLOATS) for j in kept}
+    parts = {j: formulas.explained(legs[j].distance, o, kernel, FLOATS) for j in kept}
     return Pooled(
         log_g=log_g,
         outlierness=o,
         assignment=p,
-        explained={j: (p[j] * parts[j][0], legs[j]) for j in kept},
-        unexplained=sum(p[j] * parts[j][1] for j in kept),
+        explained={j: (p[j] * parts[j], legs[j]) for j in kept},
+        unexplained=sum(p[j] * (o - parts[j]) for j in kept),
     )
 
 

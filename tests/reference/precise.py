@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 
+from reference.kernels import Arithmetic, formulas_of
+
 
 class Truth(NamedTuple):
     """Rounded to float64: per row log g, o, p_j, R_i and what belongs to no variable."""
@@ -142,17 +144,17 @@ def times(matrix: Any, vector: Any, mp: Any) -> Any:
 
 def soft_min(legs: dict[int, Leg], network: Any, mp: Any) -> Pooled:
     """p_j = α_j k(d_j) / g, g = Σ_j α_j k(d_j); o and Δ_j as the kernel has them."""
-    kernel = network.kernel
-    q, sigma, a = mp.mpf(kernel.q), mp.mpf(kernel.sigma), mp.mpf(getattr(kernel, "a", 0.0))
-    is_exponential = kernel.family == "exponential"
+    kernel, formulas = network.kernel, formulas_of(network.kernel)
+    numbers = Arithmetic(lambda value: mp.mpf(float(value)), mp.exp, mp.log, mp.sqrt)
     weights = {j: mp.exp(mp.mpf(float(network.log_weights[j]))) for j in legs}
     total = sum(weights.values())
-    energy = {j: (leg.distance / sigma) ** q for j, leg in legs.items()}
-    similarity = {j: mp.exp(-e / q) if is_exponential else 1 / (a + e) for j, e in energy.items()}
+    similarity = {
+        j: mp.exp(formulas.log_similarity(leg.distance, kernel, numbers)) for j, leg in legs.items()
+    }
     g = sum(weights[j] / total * similarity[j] for j in legs)
-    o = -mp.log(g) if is_exponential else len(legs) / g
+    o = formulas.outlierness(mp.log(g), len(legs), kernel, numbers)
     p = {j: weights[j] / total * similarity[j] / g for j in legs}
-    part = {j: min(o, e / q) if is_exponential else o * e / (a + e) for j, e in energy.items()}
+    part = {j: formulas.explained(leg.distance, o, kernel, numbers) for j, leg in legs.items()}
     return Pooled(
         log_g=mp.log(g),
         outlierness=o,

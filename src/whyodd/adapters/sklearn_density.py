@@ -65,7 +65,7 @@ def from_kernel_density(model: Any) -> DistanceNetwork:
         centers,
         kernel=kernel,
         log_weights=_log_weights(model.tree_, n),
-        offset=_log_normaliser(kernel, d),
+        offset=-kernel.log_volume(d),
         rows=np.arange(n),
         n_rows=n,
     )
@@ -79,13 +79,3 @@ def _log_weights(tree: Any, n: int) -> NDArray[np.float64]:
         return np.full(n, -math.log(n))
     with np.errstate(divide="ignore"):  # a row without weight has no part in the density
         return np.asarray(np.log(np.asarray(tree.sample_weight)) - math.log(tree.sum_weight))
-
-
-def _log_normaliser(kernel: Exponential, d: int) -> float:
-    """-log ∫ k(‖x‖) dx over d dimensions, in closed form for q = 1 and q = 2."""
-    if kernel.q == 2.0:
-        unit = 0.5 * d * math.log(2.0 * math.pi)
-    else:
-        # ∫ exp(-r) r^(d-1) dr = Γ(d), times the surface 2 π^(d/2) / Γ(d/2) of the unit ball.
-        unit = math.log(2.0) + 0.5 * d * math.log(math.pi) - math.lgamma(0.5 * d) + math.lgamma(d)
-    return -unit - d * math.log(kernel.sigma)

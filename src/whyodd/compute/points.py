@@ -79,11 +79,11 @@ def as_compiled(points: Points) -> Any:
     """Array, or tuple of CSR arrays; read-only and of one type, so that one compiled version serves all."""
     if is_sparse(points):
         wide = (part.astype(np.int64, copy=False) for part in (points.indices, points.indptr))
-        return (_read_only(points.data), *map(_read_only, wide))
-    return _read_only(points)
+        return (_view_read_only(points.data), *map(_view_read_only, wide))
+    return _view_read_only(points)
 
 
-def _read_only(array: Any) -> NDArray[Any]:
+def _view_read_only(array: Any) -> NDArray[Any]:
     view: NDArray[Any] = array.view()
     view.flags.writeable = False
     return view

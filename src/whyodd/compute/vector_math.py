@@ -1,7 +1,7 @@
-"""Exponential and logarithm without branches or calls, so that compiled loops over them vectorise.
+"""The functions of kernels in compiled code: without branches or calls, so that loops over them vectorise.
 
 numba has no vector math library of its own: ``np.exp`` in a loop is a call per element and costs several
-times as much. Both functions work in the dtype of their argument, to 2.3 units in the last place.
+times as much. All work in the dtype of their argument, exp and log to 2.3 units in the last place.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from whyodd.kernels.functions import exp, log, log1p, maximum, minimum
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,16 +21,6 @@ if TYPE_CHECKING:
 VECTOR = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 # Range reduction relies on the order of its roundings: nothing but fused multiply-add is allowed there.
 ORDERED: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
-
-
-def exp(x: Any) -> Any:
-    """Exponential e^x for x ≤ 0; exactly 0 below the smallest normal number."""
-    return np.exp(x)
-
-
-def log(x: Any) -> Any:
-    """Natural logarithm of a positive, normal x; infinite for infinite x."""
-    return np.log(x)
 
 
 @overload(exp, jit_options=ORDERED)
@@ -41,12 +33,34 @@ def _log(x: Any) -> Callable[[Any], Any]:
     return _log32 if x == types.float32 else _log64
 
 
+@overload(log1p, jit_options=ORDERED)
+def _log1p(x: Any) -> Callable[[Any], Any]:
+    return _log1p32 if x == types.float32 else _log1p64
+
+
+@overload(minimum, jit_options=ORDERED)
+def _minimum(a: Any, b: Any) -> Callable[..., Any]:
+    def smaller(a: Any, b: Any) -> Any:
+        return min(a, b)
+
+    return smaller
+
+
+@overload(maximum, jit_options=ORDERED)
+def _maximum(a: Any, b: Any) -> Callable[..., Any]:
+    def larger(a: Any, b: Any) -> Any:
+        return max(a, b)
+
+    return larger
+
+
 # Adding this number leaves an integer in the low bits of the mantissa, ready to be shifted into an exponent.
 _ROUND64, _ROUND32 = 6755399441055744.0, np.float32(12582912.0)
 _LN2_HIGH64, _LN2_LOW64 = 0.693147180369123816490, 1.90821492927058770002e-10
 _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _PER_LN2_64, _PER_LN2_32 = 1.4426950408889634, np.float32(1.4426950408889634)
 _SMALLEST64, _SMALLEST32 = -708.0, np.float32(-87.0)
+_LARGEST64, _LARGEST32, _INFINITE32 = 709.0, np.float32(88.0), np.float32(np.inf)
 
 
 def _exp64(x: Any) -> Any:
@@ -67,7 +81,7 @@ def _exp64(x: Any) -> Any:
     p = p * r + 1.0
     p = p * r + 1.0
     power = np.int64(np.float64(k + (_ROUND64 + 1023.0)).view(np.int64) << 52).view(np.float64)
-    return p * power if x > _SMALLEST64 else 0.0
+    return np.inf if x > _LARGEST64 else p * power if x > _SMALLEST64 else 0.0
 
 
 def _exp32(x: Any) -> Any:
@@ -85,7 +99,7 @@ def _exp32(x: Any) -> Any:
     power = np.int32(np.float32(k + (_ROUND32 + np.float32(127.0))).view(np.int32) << np.int32(23)).view(
         np.float32
     )
-    return p * power if x > _SMALLEST32 else np.float32(0.0)
+    return _INFINITE32 if x > _LARGEST32 else p * power if x > _SMALLEST32 else np.float32(0.0)
 
 
 # x = 2^k f with f in [√½, √2); log f = 2 artanh(s), s = (f - 1) / (f + 1), |s| < 0.172.
@@ -132,3 +146,15 @@ def _log32(x: Any) -> Any:
     p = p * z + np.float32(1.0 / 3.0)
     tail = np.float32(2.0) * s * z * p + k * _LN2_LOW32
     return k * _LN2_HIGH32 + (np.float32(2.0) * s + tail) if x < _BIG32 else np.float32(np.inf)
+
+
+def _log1p64(x: Any) -> Any:
+    u = 1.0 + x
+    # What rounding took from 1 + x is put back, to first order.
+    return log(u) - ((u - 1.0) - x) / u if x < _BIG64 else np.inf
+
+
+def _log1p32(x: Any) -> Any:
+    one = np.float32(1.0)
+    u = one + x
+    return log(u) - ((u - one) - x) / u if x < _BIG32 else _INFINITE32

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whyodd.kernels import KERNELS
+
 # Name in a file -> where it lives today. Where something moves, change the right side; never change the left.
 PLACES: dict[str, str] = {
     "whyodd.Calibration": "whyodd.models.calibration.Calibration",
@@ -34,8 +36,6 @@ PLACES: dict[str, str] = {
     "whyodd.auto.to_log_scale": "whyodd.automatic.steps.to_log_scale",
     "whyodd.explanations.Moment": "whyodd.inputs.frames.Moment",
     "whyodd.explanations.Variables": "whyodd.explanations.variables.Variables",
-    "whyodd.kernels.Exponential": "whyodd.kernels.exponential.Exponential",
-    "whyodd.kernels.Student": "whyodd.kernels.student.Student",
     "whyodd.metrics.Component": "whyodd.maths.metrics.ComponentMetric",
     "whyodd.metrics.Linear": "whyodd.maths.metrics.LinearMetric",
     "whyodd.patches.Item": "whyodd.patches.items.Item",
@@ -52,6 +52,10 @@ PLACES: dict[str, str] = {
     "whyodd.texts.Token": "whyodd.texts.tokens.Token",
     "whyodd.texts.Tokenizer": "whyodd.texts.tokens.Tokenizer",
     "whyodd.texts.Vocabulary": "whyodd.texts.vocabulary.Vocabulary",
+}
+# A kernel goes by the name of its class.
+PLACES |= {
+    f"whyodd.kernels.{kind.__name__}": f"{kind.__module__}.{kind.__name__}" for kind in KERNELS.values()
 }
 
 # Format 1, of whyodd 0.1.0, wrote where things lived then -> the name that stays.

@@ -1,35 +1,68 @@
-"""What every radial kernel shares: k depends on the distance d only through the energy (d/σ)^q."""
+"""What every radial kernel shares: k(d) = k(0) f(e), where e = (d/σ)^q is the energy and f falls from 1."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from whyodd.kernels.functions import exp, maximum, minimum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.floating]
 
+# Energies beyond this count as this where a ratio of two of them is formed.
+_LARGEST_ENERGY = 1e300
+
 
 class Kernel(ABC):
-    """Radial kernel k(d): three scalar functions of the squared distance, and nothing else.
+    """Radial kernel k(d) = k(0) f(e) of the energy e = (d/σ)^q: a few scalar formulas, and nothing else.
 
-    A family is a frozen dataclass whose fields are positive numbers, among them these two.
+    A kernel is a frozen dataclass whose fields are positive numbers, ``sigma`` among them. It defines
+    ``log_profile`` and ``steepness``; the other methods have defaults. They are used as they stand for NumPy
+    arrays and plain numbers, and compiled for the loops over centers: there they may use the fields (but
+    ``sigma``, which is in e), ``q``, ``log_height``, methods of their own, ``whyodd.kernels.functions``
+    (which are fast there), ``math`` and ``np``. Numbers are best written as floats (2.0, not 2).
 
     Attributes
     ----------
     q : float
-        Degree of the distance.
+        Degree of the distance, a field or a constant of the class. It is 2 unless a kernel says otherwise:
+        any function of d² is a function of that energy.
     sigma : float
         Bandwidth, in the units of the data.
+
+    Notes
+    -----
+    A center's relevance R_j = p_j o is explained by its distance as far as the outlierness depends on it:
+    Δ_j = min(R_j, e_j ∂o/∂e_j), and e_j ∂o/∂e_j = -∂o/∂log g · p_j · s(e_j) with the steepness s. The
+    appendix of Kauffmann, Müller and Montavon has the same for its kernels.
+
+    Examples
+    --------
+    A kernel of your own, k(d) = 1 / cosh(d/σ) with o = -log g:
+
+    >>> import numpy as np, whyodd
+    >>> from dataclasses import dataclass
+    >>> from whyodd.kernels import Kernel
+    >>> @dataclass(frozen=True)
+    ... class HyperbolicSecant(Kernel):
+    ...     sigma: float = 1.0
+    ...     q = 1.0
+    ...     def log_profile(self, e):
+    ...         return -np.log(np.cosh(e))
+    ...     def steepness(self, e):
+    ...         return e * np.tanh(e)
+    >>> float(HyperbolicSecant(sigma=2.0).log_similarity(4.0).round(3))
+    -0.434
     """
 
-    family: ClassVar[str]
-    q: float
+    q: float = 2.0
     sigma: float
 
     def __post_init__(self) -> None:
@@ -39,29 +72,61 @@ class Kernel(ABC):
             if not _is_positive(value):
                 raise ValueError(
                     f"{type(self).__name__}({name}={value!r}): expected a finite number above 0. "
-                    f"Pass a positive {_MEANING[name]}."
+                    f"Pass a positive {_MEANING.get(name, name)}."
                 )
             object.__setattr__(self, name, float(value))
 
-    def energy(self, d2: Floats) -> Floats:
+    @abstractmethod
+    def log_profile(self, e: Any) -> Any:
+        """Log f(e) = log k - log k(0), 0 at e = 0 and falling."""
+
+    @abstractmethod
+    def steepness(self, e: Any) -> Any:
+        """S = -∂log f / ∂log e ≥ 0 at a finite e: what a relative change of the energy changes of log k."""
+
+    def profile(self, e: Any) -> Any:
+        """Profile f(e) = k / k(0)."""
+        return exp(self.log_profile(e))
+
+    @property
+    def log_height(self) -> float:
+        """Log k(0)."""
+        return 0.0
+
+    def outlierness(self, log_g: Any, m: Any) -> Any:  # noqa: ARG002 - other kernels count centers
+        """Outlierness o = -log(g / k(0)) ≥ 0 of the log-discriminant ``log_g`` of ``m`` centers."""
+        return maximum(self.log_height - log_g, 0.0)
+
+    def rise(self, o: Any) -> Any:  # noqa: ARG002 - it depends on o for other kernels
+        """-∂o/∂log g at an outlierness ``o``."""
+        return 1.0
+
+    def explained_part(self, e: Any, o: Any) -> Any:
+        """Part Δ_j/p_j of the outlierness ``o`` that an energy ``e`` accounts for."""
+        return minimum(o, self.rise(o) * self.steepness(e))
+
+    def log_volume(self, d: int) -> float:
+        """Log ∫ k(‖x‖) dx over R^d, what a density is divided by; infinite if there is none."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no log_volume(d), the integral of the kernel over {d} dimension(s): "
+            "there is no density. Define that method, or use a kernel of whyodd.kernels."
+        )
+
+    def energy(self, d2: Any) -> Floats:
         """Energy e = (d/σ)^q of the squared distances ``d2``, of the same shape."""
         # Dividing before squaring keeps tiny and huge bandwidths from over- or underflowing.
         return np.asarray((np.sqrt(d2) / self.sigma) ** self.q)
 
-    @abstractmethod
-    def log_similarity(self, d2: Floats) -> Floats:
+    def log_similarity(self, d2: Any) -> Floats:
         """Log-similarity log k(d) of the squared distances ``d2``."""
+        return np.asarray(self.log_height + self.log_profile(self.energy(d2)))
 
-    @abstractmethod
-    def outlierness(self, log_g: Floats, m: int | Floats) -> Floats:
-        """Outlierness o of the log-discriminant ``log_g`` of a model with ``m`` centers."""
-
-    @abstractmethod
-    def explained(self, d2: Floats, o: Floats) -> Floats:
+    def explained(self, d2: Any, o: Any) -> Floats:
         """Part Δ_j/p_j of the outlierness ``o`` that distances ``d2`` to a center account for."""
+        return np.asarray(self.explained_part(np.minimum(self.energy(d2), _LARGEST_ENERGY), o))
 
 
-_MEANING = {"q": "degree", "sigma": "bandwidth", "a": "constant"}
+_MEANING = {"q": "degree", "sigma": "bandwidth", "a": "constant", "beta": "exponent"}
 
 
 def _is_positive(value: object) -> bool:

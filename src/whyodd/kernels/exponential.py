@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import Any
 
 from whyodd.kernels.base import Kernel
-
-if TYPE_CHECKING:
-    from whyodd.kernels.base import Floats
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,8 @@ class Exponential(Kernel):
 
     Notes
     -----
-    Section "Quantifying Inlierness and Outlierness" of Kauffmann, Müller and Montavon, equation (1).
+    Section "Quantifying Inlierness and Outlierness" of Kauffmann, Müller and Montavon, equation (1). The
+    explained part is min(o, (d/σ)^q / q) (R_j - D_j⁺ over p_j in the paper's appendix A.3).
 
     Examples
     --------
@@ -38,16 +35,16 @@ class Exponential(Kernel):
     q: float = 2.0
     sigma: float = 1.0
 
-    family: ClassVar[str] = "exponential"
+    def log_profile(self, e: Any) -> Any:
+        """Log f = -e/q."""
+        return -e / self.q
 
-    def log_similarity(self, d2: Floats) -> Floats:
-        """Log-similarity log k = -(d/σ)^q / q."""
-        return -self.energy(d2) / self.q
+    def steepness(self, e: Any) -> Any:
+        """S = e/q."""
+        return e / self.q
 
-    def outlierness(self, log_g: Floats, m: int | Floats) -> Floats:  # noqa: ARG002 - Student needs m
-        """Outlierness o = -log g, at least 0 because the weights sum to 1."""
-        return np.asarray(np.maximum(-np.asarray(log_g), 0.0))
-
-    def explained(self, d2: Floats, o: Floats) -> Floats:
-        """Explained part min(o, (d/σ)^q / q) (R_j - D_j⁺ over p_j in the paper's appendix A.3)."""
-        return np.asarray(np.minimum(o, self.energy(d2) / self.q))
+    def log_volume(self, d: int) -> float:
+        """Log of 2π^(d/2) / Γ(d/2) · σ^d q^(d/q - 1) Γ(d/q)."""
+        surface = math.log(2.0) + 0.5 * d * math.log(math.pi) - math.lgamma(0.5 * d)
+        radial = (d / self.q - 1.0) * math.log(self.q) + math.lgamma(d / self.q)
+        return surface + radial + d * math.log(self.sigma)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import Any
 
 from whyodd.kernels.base import Kernel
-
-if TYPE_CHECKING:
-    from whyodd.kernels.base import Floats
+from whyodd.kernels.functions import exp, log
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,8 @@ class Student(Kernel):
 
     Notes
     -----
-    Section "Quantifying Inlierness and Outlierness" of Kauffmann, Müller and Montavon, equation (2).
+    Section "Quantifying Inlierness and Outlierness" of Kauffmann, Müller and Montavon, equation (2). The
+    explained part is o e / (a + e) (R_j - D_j⁺ over p_j in appendix A.2).
     The outlierness counts centers: splitting one in two changes o, while g, p and R/o stay.
 
     Examples
@@ -43,19 +41,37 @@ class Student(Kernel):
     a: float = 1.0
     sigma: float = 1.0
 
-    family: ClassVar[str] = "student"
+    @property
+    def log_height(self) -> float:
+        """Log k(0) = -log a."""
+        return -math.log(self.a)
 
-    def log_similarity(self, d2: Floats) -> Floats:
-        """Log-similarity log k = -log(a + (d/σ)^q)."""
-        return np.asarray(-np.log(self.a + self.energy(d2)))
+    def log_profile(self, e: Any) -> Any:
+        """Log f = -log(1 + e/a)."""
+        return -log(1.0 + e / self.a)
 
-    def outlierness(self, log_g: Floats, m: int | Floats) -> Floats:
+    def profile(self, e: Any) -> Any:
+        """Profile f = 1 / (1 + e/a)."""
+        return 1.0 / (1.0 + e / self.a)
+
+    def steepness(self, e: Any) -> Any:
+        """S = e / (a + e)."""
+        return e / (self.a + e)
+
+    def outlierness(self, log_g: Any, m: Any) -> Any:
         """Outlierness o = m / g."""
-        return np.asarray(m * np.exp(-np.asarray(log_g)))
+        return m * exp(-log_g)
 
-    def explained(self, d2: Floats, o: Floats) -> Floats:
-        """Explained part o · e / (a + e) with e = (d/σ)^q (R_j - D_j⁺ over p_j in appendix A.2)."""
-        e = self.energy(d2)
-        # 1 / (1 + a/e) instead of e / (a + e): right at both ends, where e is 0 or overflows.
-        with np.errstate(divide="ignore"):
-            return np.asarray(o / (1.0 + self.a / e))
+    def rise(self, o: Any) -> Any:
+        """-∂o/∂log g = o."""
+        return o
+
+    def log_volume(self, d: int) -> float:
+        """Log of 2π^(d/2) / Γ(d/2) · σ^d a^(d/q - 1) π / (q sin(πd/q)) if q > d; else it is infinite."""
+        if self.q <= d:
+            return math.inf
+        surface = math.log(2.0) + 0.5 * d * math.log(math.pi) - math.lgamma(0.5 * d)
+        # sin(πd/q) as sin(π(q - d)/q): q just above d leaves it its digits.
+        sine = math.sin(math.pi * min(d, self.q - d) / self.q)
+        radial = (d / self.q - 1.0) * math.log(self.a) + math.log(math.pi / self.q) - math.log(sine)
+        return surface + radial + d * math.log(self.sigma)

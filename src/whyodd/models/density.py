@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from whyodd.kernels import Kernel
+
+
+def log_normaliser(kernel: Kernel, d: int) -> float:
+    """-log ∫ k(‖x‖) dx over d dimensions: -infinity if the integral is infinite, NaN if it is not known."""
+    try:
+        return -kernel.log_volume(d)
+    except NotImplementedError:
+        return math.nan
+
 
 def _may_have_a_density(model: Any) -> bool:
     """Whether there is no sign yet that the kernel cannot be normalised."""
@@ -22,8 +32,8 @@ def _may_have_a_density(model: Any) -> bool:
 class DensityDetector(DistanceDetector):
     """Detector with a density: log p(x) = b + log g(x) = b - o(x) with b = ``network_.offset``.
 
-    The last holds for exponential kernels, Gaussians among them. The offset is not finite if the kernel
-    cannot be normalised.
+    The last holds for kernels with o = -log g, Gaussians among them. The offset is not finite if the kernel
+    cannot be normalised, or does not say how.
     """
 
     @available_if(_may_have_a_density)  # type: ignore[untyped-decorator]
@@ -41,9 +51,11 @@ class DensityDetector(DistanceDetector):
     def log_density(self, X: Any) -> NDArray[np.float64]:
         """Log-density log p(x) (n,), normalised over the whole space."""
         values = self._checked(X)
+        if math.isnan(self.network_.offset):
+            self.network_.kernel.log_volume(self.n_features_in_)  # says why there is none
         if not math.isfinite(self.network_.offset):
             raise ValueError(
                 f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "
-                "so there is no density. Use an exponential kernel, or Student's with a larger q."
+                "so there is no density. Use a kernel that falls faster."
             )
         return self.network_.offset + self.network_.assign(values).log_inlierness

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from whyodd.models.bandwidth.density_kernel import density_kernel
-from whyodd.models.bandwidth.kernel_volume import log_volume
+from whyodd.models.bandwidth.kernel_choice import density_kernel
 from whyodd.models.bandwidth.sklearn_words import own_kernel
-from whyodd.models.density import DensityDetector
+from whyodd.models.density import DensityDetector, log_normaliser
 from whyodd.models.fitting.exemplar_weights import exemplar_weights
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.fitting.thresholds import soft_threshold
@@ -156,7 +155,7 @@ def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceN
         X[exemplars],
         kernel=kernel,
         log_weights=np.log(alpha[exemplars]),
-        offset=-log_volume(kernel, X.shape[1]),
+        offset=log_normaliser(kernel, X.shape[1]),
         rows=exemplars,
         n_rows=X.shape[0],
     )
@@ -166,8 +165,7 @@ def _own_shares(
     alpha: NDArray[np.float64], log_g: NDArray[np.float64], counts: NDArray[np.float64], kernel: Kernel
 ) -> NDArray[np.float64]:
     """What one row adds to the weight α_i = Σ_r w_r p_ri of the exemplar it is: w_i p_ii."""
-    log_height = float(kernel.log_similarity(np.zeros(1))[0])
-    own_assignment = alpha * np.exp(log_height - log_g)
+    own_assignment = alpha * np.exp(kernel.log_height - log_g)
     return np.asarray(np.minimum(np.minimum(counts, 1.0) / counts.sum() * own_assignment, alpha))
 
 

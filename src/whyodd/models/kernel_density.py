@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq
 
-from whyodd.models.bandwidth.density_kernel import density_kernel
-from whyodd.models.bandwidth.kernel_volume import log_volume
+from whyodd.models.bandwidth.kernel_choice import density_kernel
 from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_bandwidth
-from whyodd.models.density import DensityDetector
+from whyodd.models.density import DensityDetector, log_normaliser
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.fitting.thresholds import soft_threshold
 from whyodd.network.distance_network import DistanceNetwork
@@ -167,7 +166,7 @@ def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceN
         X[used],
         kernel=kernel,
         log_weights=np.log(alpha[used]),
-        offset=-log_volume(kernel, X.shape[1]),
+        offset=log_normaliser(kernel, X.shape[1]),
         rows=used,
         n_rows=X.shape[0],
     )

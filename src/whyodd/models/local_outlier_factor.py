@@ -5,20 +5,25 @@ from __future__ import annotations
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from whyodd.compute.points import is_sparse
+from whyodd.maths.hard_poolings import LocalReach
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.neighborhood import fewer_than_rows
 from whyodd.models.fitting.repetition import repeated_rows
-from whyodd.models.reachability import local_reach
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
 
 # Where scikit-learn cuts, and the original authors did.
 _THRESHOLD = 1.5
+# scikit-learn adds it to a mean reachability, so that the density of k equal rows is finite.
+_FLOOR = 1e-10
 
 
 class LocalOutlierFactor(DistanceDetector):
@@ -73,3 +78,28 @@ class LocalOutlierFactor(DistanceDetector):
         self.n_neighbors_ = fewer_than_rows(int(k), len(rows))
         pooling = local_reach(X[rows], self.n_neighbors_)
         return DistanceNetwork(X[rows], pooling=pooling, rows=rows, n_rows=X.shape[0]), _THRESHOLD
+
+
+def local_reach(points: Points, k: int) -> LocalReach:
+    """Pooling of the local outlier factor: κ_j the distance to the k-th neighbour, L_j the local density.
+
+    L_j = 1 / (mean_i max(κ_i, d_ij) + 1e-10) over the k neighbours i of row j, which do not include j itself.
+
+    Parameters
+    ----------
+    points : ndarray or CSR array of shape (n, d)
+        Training rows.
+    k : int
+        Number of neighbours, less than n.
+
+    Returns
+    -------
+    LocalReach
+    """
+    wide = points.astype(np.float64)
+    if not is_sparse(points):
+        wide = wide - wide.mean(axis=0)  # search by matrix products loses digits far from the origin
+    distances, neighbors = NearestNeighbors(n_neighbors=k).fit(wide).kneighbors()
+    reaches = distances[:, -1]
+    reachability = np.maximum(distances, reaches[neighbors]).mean(axis=1)
+    return LocalReach(k, reaches=reaches, densities=1.0 / (reachability + _FLOOR), floor=_FLOOR)

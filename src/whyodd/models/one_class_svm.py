@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
 from whyodd.compute.training.one_class import solve_one_class
@@ -17,10 +18,11 @@ from whyodd.models.bandwidth.rules import bandwidth
 from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_gamma
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.merging import merge_equal_rows
-from whyodd.models.progress import training_progress
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
@@ -144,7 +146,7 @@ class OneClassSVM(DistanceDetector):
             own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, merged.rows)
         )
         start = _start(previous, X.shape[0]) if self.warm_start else None
-        with training_progress(self.tol) if self.verbose else nullcontext() as report:
+        with _progress(self.tol) if self.verbose else nullcontext() as report:
             solution = solve_one_class(
                 merged.rows,
                 kernel,
@@ -220,10 +222,19 @@ class SVDD(OneClassSVM):
 
     def _describe(self, solution: OneClassSolution, alpha: NDArray[np.float64], kernel: Kernel) -> None:
         super()._describe(solution, alpha, kernel)
-        self._height = float(np.exp(kernel.log_similarity(np.zeros(1))[0]))
+        self._height = math.exp(kernel.log_height)
         self._center_norm = 2.0 * solution.objective
         self.dual_objective_ = self._height - self._center_norm
         self.radius_ = math.sqrt(max(self._height - 2.0 * solution.rho + self._center_norm, 0.0))
+
+
+@contextmanager
+def _progress(tol: float) -> Iterator[Callable[[int, float], None]]:
+    """Yield a function of the number of steps and the violation: a line on standard error while it lasts."""
+    with Console(stderr=True).status("Training ...") as status:
+        yield lambda steps, violation: status.update(
+            f"Training: {steps:,} steps, violation {violation:.1e} (done at {tol:.0e})"
+        )
 
 
 def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:

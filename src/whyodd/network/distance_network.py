@@ -12,8 +12,8 @@ from whyodd.compute.hard.neighbors import Neighbors
 from whyodd.compute.mapped.components import Components, factors_of
 from whyodd.compute.mapped.rows import Mapped
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.centers_and_kernel import SoftMin
 from whyodd.compute.soft.passes import Work
+from whyodd.compute.soft.soft_min import SoftMin
 from whyodd.inputs.matrices import as_matrix
 from whyodd.kernels import Exponential, Kernel
 from whyodd.maths.hard_poolings import Pooling
@@ -44,7 +44,7 @@ _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 
 
 class DistanceNetwork:
-    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o = -log g or m / g.
+    """Distance network: v_j = log α_j + log k(‖x - u_j‖), log g = LSE_j(v_j), o a function of log g.
 
     Layer 1 measures the distances of a point to the centers, layer 2 pools them. The output is
     redistributed onto centers and from there onto input variables, conserving the sum (Kauffmann, Müller and
@@ -57,7 +57,8 @@ class DistanceNetwork:
     weights : array-like of shape (m,), optional
         Weights α_j ≥ 0 that sum to 1; equal weights by default.
     kernel : Kernel, optional
-        ``whyodd.kernels.Exponential`` or ``Student``; a Gaussian of bandwidth 1 by default.
+        One of ``whyodd.kernels``, or your own (see ``whyodd.kernels.Kernel``); a Gaussian of bandwidth 1 by
+        default.
     log_weights : array-like of shape (m,), optional
         log α_j instead of ``weights``, for weights too small for a float. Normalised inside.
     pooling : whyodd.maths.hard_poolings.Pooling, optional
@@ -186,7 +187,7 @@ class DistanceNetwork:
         return int(self.centers.shape[1])
 
     def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
-        """Outlierness o(x) (n,): -log g for exponential kernels, m / g for Student's."""
+        """Outlierness o(x) (n,), as the kernel has it: -log g for exponential ones, m / g for Student's."""
         return self.assign(X, **keywords).outlierness
 
     def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
@@ -438,7 +439,7 @@ def _checked_kernel(kernel: Kernel | None) -> Kernel:
         return Exponential()
     if not isinstance(kernel, Kernel):
         raise TypeError(
-            f"kernel must be a whyodd.kernels.Exponential or Student, but {type(kernel).__name__} came."
+            f"kernel must be a whyodd.kernels.Kernel, like Exponential(), but {type(kernel).__name__} came."
         )
     return kernel
 

@@ -9,7 +9,7 @@ from sklearn import neighbors
 
 import whyodd
 from whyodd import LocalOutlierFactor
-from whyodd.models.reachability import local_reach
+from whyodd.models.local_outlier_factor import local_reach
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from reference import oracle
-from whyodd.kernels import Exponential, Student
+from whyodd.kernels import Exponential, RationalQuadratic, Student
 from whyodd.network.distance_network import DistanceNetwork
 
 # The tolerances of the design, section 3, in units of the row's largest relevance (for R) and of o (for o and
@@ -27,7 +27,11 @@ TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
 # by default the first ones, where each case puts what it is about.
 FIRST_ROWS = tuple(range(8))
 
-FAMILIES = {"exponential": Exponential, "student": functools.partial(Student, a=0.7)}
+FAMILIES = {
+    "exponential": Exponential,
+    "student": functools.partial(Student, a=0.7),
+    "rational_quadratic": lambda q, sigma: RationalQuadratic(beta=q, sigma=sigma),
+}
 DEGREES = (0.5, 1.0, 2.0, 3.0, 4.0)
 
 LAYOUTS = {

@@ -11,17 +11,18 @@ import numpy as np
 
 from whyodd.compute import blocks
 from whyodd.compute.announce import announced_compilation
+from whyodd.compute.compiling import radial_of
 from whyodd.compute.flipping.tiles import add_tiles
 from whyodd.compute.mapped.rows import mean_of
 from whyodd.compute.points import are_whole, is_sparse, largest_coordinates, to_dense
-from whyodd.compute.soft.centers import is_exponential, length_scale, log_of_rest, power_of_two
-from whyodd.compute.soft.row import Radial
+from whyodd.compute.soft.centers import length_scale, log_of_rest, power_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from whyodd.compute.compiling import Radial
     from whyodd.compute.flipping.removals import Removals
     from whyodd.compute.points import Points
     from whyodd.kernels import Kernel
@@ -41,9 +42,11 @@ _MOST_BLOCK_ROWS = 128
 _TOLERANCE32 = 2e-5
 # Outlierness below which -log g has lost digits that count.
 _NEAR_ZERO = {np.dtype(np.float32): 0.05, np.dtype(np.float64): 1e-3}
-# Largest scaled coordinate whose squares stay in range; largest effective distance in float32.
+# Largest scaled coordinate whose squares stay in range; largest energy in float32.
 _REACH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e150}
 _LARGEST32 = 1e30
+# How far log k may fall below log k(0) for sums of similarities not to underflow.
+_DEEPEST = {np.dtype(np.float32): 75.0, np.dtype(np.float64): 690.0}
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,13 @@ class _Prepared:
     origin: Wide
     scale: float
     radial: Radial
-    weights: Floats  # (2, t, w) log α minus its maximum, or α over it; the second without the heaviest center
+    log_weights: Floats  # (2, t, w) log α minus its maximum; the second without the heaviest center
     packed: list[Floats]  # all tiles, unless they are made of CSR centers when they are needed
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """That of the tiles."""
-        return self.weights.dtype
+        return self.log_weights.dtype
 
     def localized(self, points: Points) -> Floats:
         """Points (n, d) made dense, around the origin, and scaled; within what can be squared."""
@@ -71,7 +74,7 @@ class _Prepared:
 
     def tiles(self) -> Iterator[tuple[slice, Floats]]:
         """Tiles (t, d, w), some at a time, and which they are."""
-        _, count, width = self.weights.shape
+        _, count, width = self.log_weights.shape
         bytes_each = self.points.shape[1] * width * self.dtype.itemsize
         some = count if self.packed else max(_DENSE_BYTES // bytes_each, 1)
         for first in range(0, count, some):
@@ -80,7 +83,7 @@ class _Prepared:
 
     def pack(self, which: slice) -> Floats:
         """Some tiles; zeros in place of centers beyond the last."""
-        count, width = which.stop - which.start, self.weights.shape[2]
+        count, width = which.stop - which.start, self.log_weights.shape[2]
         some = self.localized(self.points[which.start * width : which.stop * width])
         full = np.zeros((count * width, some.shape[1]), dtype=self.dtype)
         full[: len(some)] = some
@@ -141,33 +144,36 @@ class SoftFlipping:
             self._usual[dtype] = self._prepare(dtype, self._scale)
         prepared = self._usual[dtype]
         curves, nearest = np.empty((X.shape[0], removals.steps + 1)), np.empty(X.shape[0])
+        sizes = self._sizes(X)
+        by_logs = self._needs_logs(X.shape[1], float(sizes.max()), dtype)
 
         def work(shared: blocks.Blocks) -> None:
             for rows in shared:
                 some = X[rows], removals.of_rows(rows), own[rows]
-                curves[rows], nearest[rows] = self._flip(*some, prepared)
+                curves[rows], nearest[rows] = self._flip(*some, prepared, by_logs)
 
-        with announced_compilation("flipping", dtype) as is_new:
+        with announced_compilation("flipping", dtype, type(self.kernel)) as is_new:
             if is_new:
                 work(blocks.Blocks(1, 1, None))
         threads = blocks.count_threads(n_jobs)
         size = max(min(-(-X.shape[0] // (4 * threads)), _MOST_BLOCK_ROWS), 1)
         blocks.run(blocks.Blocks(X.shape[0], size, progress), threads, work)
-        sizes = self._sizes(X)
         if dtype == np.float32:
             return curves, self._is_beyond_float32(X, sizes, nearest) | self._is_near_zero(curves, dtype)
         for i in np.flatnonzero(sizes > _REACH[dtype] * self._scale):
             one, scale = np.array([i]), power_of_two(min(sizes[i], 1e307))
             some = X[one], removals.of_rows(one), own[one]
-            curves[one], nearest[one] = self._flip(*some, self._prepare(dtype, scale))
+            curves[one], nearest[one] = self._flip(*some, self._prepare(dtype, scale), by_logs=True)
         return curves, self._is_near_zero(curves, dtype)
 
-    def _flip(self, X: Points, removals: Removals, own: Indices, prepared: _Prepared) -> tuple[Wide, Wide]:
+    def _flip(
+        self, X: Points, removals: Removals, own: Indices, prepared: _Prepared, by_logs: bool
+    ) -> tuple[Wide, Wide]:
         """Curves of some rows, and their smallest d² in scaled units."""
         x = prepared.localized(X)
         versions = np.where(own == self._heaviest, 1, 0)
-        nothing = -np.inf if prepared.radial.exponential else 0.0  # a logarithm, or the sum itself
-        sums = np.full((len(x), removals.steps + 1), nothing)
+        sums = np.full((len(x), removals.steps + 1), -np.inf if by_logs else 0.0)
+        weights = prepared.log_weights if by_logs else np.exp(prepared.log_weights)
         nearest = np.full(len(x), np.inf)
         gains = removals.gains.astype(x.dtype)
         least = 1e-20 if x.dtype == np.float32 else 1e-200
@@ -176,41 +182,47 @@ class SoftFlipping:
             add_tiles(
                 x,
                 tiles,
-                np.ascontiguousarray(prepared.weights[:, which]),
+                np.ascontiguousarray(weights[:, which]),
                 local,
                 versions,
                 removals.columns,
                 gains,
                 removals.stages,
                 prepared.radial,
+                by_logs,
                 least,
                 sums,
                 nearest,
             )
+        if not by_logs:
+            with np.errstate(divide="ignore"):
+                sums = np.log(sums)
         o = self._outlierness(sums, own, versions)
         return np.take_along_axis(o, removals.last_changes(), axis=1), nearest
 
-    def _outlierness(self, sums: Wide, own: Indices, versions: Indices) -> Wide:
-        """Outlierness of sums (n, S + 1) over all centers; exact in the last column: nothing is left."""
+    def _outlierness(self, log_sums: Wide, own: Indices, versions: Indices) -> Wide:
+        """Outlierness of log-sums (n, S + 1) over all centers; exact in the last column: nothing is left."""
         rest = np.where(own >= 0, self._log_rest[own], 0.0)[:, None]
-        shifts = self._shifts[versions][:, None]
-        if is_exponential(self.kernel):
-            o = np.maximum(rest - shifts - sums, 0.0)
-            o[:, -1] = 0.0
-            return o
-        least = (self.points.shape[0] - (own >= 0)) * float(getattr(self.kernel, "a", 1.0))
-        with np.errstate(over="ignore", divide="ignore"):
-            o = least[:, None] * np.exp(rest - shifts) / sums
-        o[:, -1] = least
-        return np.asarray(o)
+        log_g = np.minimum(log_sums + self._shifts[versions][:, None] - rest, 0.0)
+        log_g[:, -1] = 0.0
+        counted = (self.points.shape[0] - (own >= 0)).astype(np.float64)[:, None]
+        with np.errstate(over="ignore"):
+            return np.asarray(self.kernel.outlierness(self.kernel.log_height + log_g, counted))
+
+    def _needs_logs(self, d: int, size: float, dtype: np.dtype[Any]) -> bool:
+        """Whether the kernel falls so far on the way to rows of this size that sums of it would underflow."""
+        with np.errstate(over="ignore"):
+            farthest = np.square((size + self._radius) * math.sqrt(d))
+            fall = self.kernel.log_profile(self.kernel.energy(farthest))
+        return not fall > -_DEEPEST[dtype]
 
     def _is_near_zero(self, curves: Wide, dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-        return is_exponential(self.kernel) & (curves[:, 0] < _NEAR_ZERO[dtype])
+        return np.asarray(curves[:, 0] < _NEAR_ZERO[dtype])
 
     def _is_beyond_float32(self, X: Points, sizes: Wide, nearest: Wide) -> NDArray[np.bool_]:
         """Rows where rounding of coordinates shows against the nearest center, or powers may overflow."""
         reach, q = (sizes + self._radius) * math.sqrt(X.shape[1]), self.kernel.q
-        largest = min(_REACH[np.dtype(np.float32)] * self._scale, _LARGEST32 ** (1.0 / q) * self._length)
+        largest = min(_REACH[np.dtype(np.float32)] * self._scale, _LARGEST32 ** (1.0 / q) * self.kernel.sigma)
         is_whole = are_whole(self.points) and are_whole(X)
         noise = np.where(is_whole & (sizes + self._radius < 2.0**24), 0.0, 2.0**-24 * reach)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -231,20 +243,18 @@ class SoftFlipping:
         m, d = self.points.shape
         width = max(min(_TILE_BYTES // (d * dtype.itemsize), _MOST_TILE), _LEAST_TILE)
         width = min(width // _LANES, -(-m // _LANES)) * _LANES
-        radial = Radial(is_exponential(self.kernel), self.kernel.q, scale / self._length, 0.0)
-        weights = self._padded_weights(-(-m // width), width).astype(dtype)
-        made = _Prepared(self.points, self._origin, scale, radial, weights, [])
+        radial = radial_of(self.kernel, scale, dtype)
+        log_weights = self._padded_log_weights(-(-m // width), width).astype(dtype)
+        made = _Prepared(self.points, self._origin, scale, radial, log_weights, [])
         if not is_sparse(self.points):
-            made.packed.append(made.pack(slice(0, weights.shape[1])))
+            made.packed.append(made.pack(slice(0, log_weights.shape[1])))
         return made
 
-    def _padded_weights(self, count: int, width: int) -> Wide:
-        """(2, count, width) log-weights minus their maximum, or weights over it; nothing for no center."""
+    def _padded_log_weights(self, count: int, width: int) -> Wide:
+        """(2, count, width) log-weights minus their maximum; nothing for no center."""
         full = np.full((2, count * width), -np.inf)
         full[:, : self.log_weights.size] = self.log_weights - self._shifts[:, None]
         full[1, self._heaviest] = -np.inf
-        if not is_exponential(self.kernel):
-            full = np.exp(full)
         return full.reshape(2, count, width)
 
     @cached_property
@@ -273,9 +283,5 @@ class SoftFlipping:
         return float(self._sizes(self.points).max())
 
     @cached_property
-    def _length(self) -> float:
-        return length_scale(self.kernel)
-
-    @cached_property
     def _scale(self) -> float:
-        return power_of_two(max(self._radius, self._length))
+        return power_of_two(max(self._radius, length_scale(self.kernel)))

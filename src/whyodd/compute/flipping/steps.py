@@ -14,7 +14,8 @@ from scipy import sparse
 
 from whyodd.compute import blocks
 from whyodd.compute.points import is_sparse, squared_norms, to_dense
-from whyodd.compute.soft.centers import is_exponential, log_of_rest
+from whyodd.compute.soft.centers import log_of_rest
+from whyodd.compute.soft.in_numpy import pool
 from whyodd.maths.hard_poolings import MeanVector
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
-
-# Below this, rounding of -log g would show in the leading digits of o.
-_NEAR_ZERO = 1e-3
 
 
 class Legs(Protocol):
@@ -122,28 +120,14 @@ class StepFlipping:
     def _pool(self, legs: Legs, own: int) -> float:
         d2 = legs.squared_distances()
         if self.pooling is None:
-            return self._soft(d2, own)
+            some = d2[None], np.array([own]), self.log_weights, self._log_rest
+            return float(pool(*some, self.kernel)[1][0])
         if own >= 0:
             d2[own] = np.inf
         chosen = _smallest(d2, self.pooling.k)
         is_mean = isinstance(self.pooling, MeanVector)
         d = np.array([legs.to_mean(chosen)]) if is_mean else np.sqrt(d2[chosen])
         return float(self.pooling.outlierness(d[None], chosen[None])[0])
-
-    def _soft(self, d2: Wide, own: int) -> float:
-        e = -self.kernel.log_similarity(d2)
-        v = self.log_weights - (self._log_rest[own] if own >= 0 else 0.0)
-        if own >= 0:
-            v[own] = -np.inf
-        terms = v - e
-        peak = terms.max()
-        if np.isneginf(peak):
-            return np.inf
-        log_g = peak + np.log(np.exp(terms - peak).sum())
-        if is_exponential(self.kernel) and -log_g < _NEAR_ZERO:
-            # All digits of an o close to 0, where -log g has none.
-            log_g = np.log1p(np.sum(np.exp(v) * np.expm1(-e)))
-        return float(self.kernel.outlierness(log_g, len(v) - (own >= 0)))
 
     @cached_property
     def _log_rest(self) -> Wide:

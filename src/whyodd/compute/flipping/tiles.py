@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from whyodd.compute.soft.row import COMPILED, effective_distances, row_max, row_min, row_sum
-from whyodd.compute.vector_math import exp
+from whyodd.compute.compiling import compiled
+from whyodd.compute.soft.row import energies, log_similarities, row_max, row_min, row_sum
+from whyodd.kernels.functions import exp
 
 
-@njit(**COMPILED)
+@compiled
 def _sort_by_stage(stages, order, ends):
     """Fill ``order`` with columns by ascending stage; ``ends[s]``: how many have a stage of at most s."""
     ends[:] = 0
@@ -33,7 +33,7 @@ def _sort_by_stage(stages, order, ends):
     ends[ends.size - 1] = stages.size
 
 
-@njit(**COMPILED)
+@compiled
 def _add_squares(x, tile, columns, gains, chosen, d2):
     """Add g_i (x_i - u_i)² of the ``chosen`` columns to d² of a tile (d, w); four at a time load d² less."""
     whole = chosen.size - chosen.size % 4
@@ -53,27 +53,26 @@ def _add_squares(x, tile, columns, gains, chosen, d2):
             d2[j] += gain * t * t
 
 
-@njit(**COMPILED)
-def _exponentials(e, log_weights, shift, out):
+@compiled
+def _exponentials(e, log_weights, radial, shift, out):
     for j in range(e.size):
-        out[j] = exp(log_weights[j] - e[j] - shift)
+        out[j] = exp(log_weights[j] + radial.numbers.log_profile(e[j]) - shift)
 
 
-@njit(**COMPILED)
-def _log_sum(e, own, log_weights, bound, p, least):
-    """Log Σ_j exp(v_j) of a tile, v = log α - e, with ``bound`` at least as large as every v_j.
+@compiled
+def _log_sum(e, own, log_weights, radial, bound, p, least):
+    """Log Σ_j exp(v_j) of a tile, v = log α + log f(e), with ``bound`` at least as large as every v_j.
 
     The bound is the result of the step before: distances have only grown since. The largest v itself is
     looked for where that one is so high that the sum underflows.
     """
     shift = p.dtype.type(bound)
-    _exponentials(e, log_weights, shift, p)
+    _exponentials(e, log_weights, radial, shift, p)
     if own >= 0:
         p[own] = 0.0
     total = row_sum(p)
     if total < least:
-        for j in range(e.size):
-            p[j] = log_weights[j] - e[j]
+        log_similarities(e, log_weights, radial, p)
         if own >= 0:
             p[own] = -np.inf
         shift = row_max(p)
@@ -85,28 +84,30 @@ def _log_sum(e, own, log_weights, bound, p, least):
     return np.float64(shift) + math.log(total)
 
 
-@njit(**COMPILED)
-def _similarity_sum(e, own, weights, p):
-    """Σ_j α_j / (1 + e_j) of a tile: Student's kernel needs no logarithm."""
-    one = e.dtype.type(1.0)
+@compiled
+def _sum(e, own, weights, radial, p):
+    """Σ_j α_j f(e_j) of a tile, where f is nowhere so small that it needs logarithms."""
     for j in range(e.size):
-        p[j] = weights[j] / (one + e[j])
+        p[j] = weights[j] * radial.numbers.profile(e[j])
     if own >= 0:
         p[own] = 0.0
     return row_sum(p)
 
 
-@njit(**COMPILED)
+@compiled
 def _log_add(a, b):
     """Logarithm of e^a + e^b."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-@njit(**COMPILED)
-def add_tiles(x, tiles, weights, own, versions, columns, gains, stages, radial, least, sums, nearest):
-    """Add what tiles (t, d, w) of centers have of log g (exponential) or g (Student) to ``sums`` (n, S + 1).
+@compiled
+def add_tiles(
+    x, tiles, weights, own, versions, columns, gains, stages, radial, by_logs, least, sums, nearest
+):
+    """Add what tiles (t, d, w) of centers have of g/k(0), or its logarithm, to ``sums`` (n, S + 1).
 
+    ``by_logs``: weights and sums are logarithms.
     Only where a stage takes something away; ``nearest`` (n,) becomes the smallest d² with all variables.
     """
     n, width, last = x.shape[0], tiles.shape[2], sums.shape[1] - 1
@@ -126,15 +127,15 @@ def add_tiles(x, tiles, weights, own, versions, columns, gains, stages, radial, 
                 if chosen.size == 0:
                     continue
                 _add_squares(x[i], tiles[t], columns, g, chosen, d2)
-                effective_distances(d2, radial, e)
-                if radial.exponential:
-                    total = _log_sum(e, tile_own, tile_weights, bound, p, least)
+                energies(d2, radial, e)
+                if by_logs:
+                    total = _log_sum(e, tile_own, tile_weights, radial, bound, p, least)
                     if total > -np.inf:
                         bound = total
                         sums[i, s - 1] = _log_add(sums[i, s - 1], total)
                 else:
-                    sums[i, s - 1] += _similarity_sum(e, tile_own, tile_weights, p)
+                    sums[i, s - 1] += _sum(e, tile_own, tile_weights, radial, p)
             for j in range(width):  # centers that count
-                if tile_weights[j] == (-np.inf if radial.exponential else 0.0) or j == tile_own:
+                if tile_weights[j] == (-np.inf if by_logs else 0.0) or j == tile_own:
                     d2[j] = np.inf
             nearest[i] = min(nearest[i], np.float64(row_min(d2)))

@@ -16,7 +16,8 @@ from whyodd.compute.mapped import diagonal
 from whyodd.compute.mapped.mixing import WayBack, way_back
 from whyodd.compute.mapped.rows import diagonal_of
 from whyodd.compute.points import as_compiled, squared_norms, to_dense
-from whyodd.compute.soft.centers import is_exponential, log_of_rest
+from whyodd.compute.soft.centers import log_of_rest
+from whyodd.compute.soft.in_numpy import pool
 from whyodd.compute.soft.passes import Scores
 from whyodd.maths.metrics import ComponentMetric
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 # A block costs as many calls of NumPy as there are steps and centers: rows to share them among.
 _BLOCK_ROWS = 4096
-# Below this, rounding of -log g would show in the leading digits of o.
-_NEAR_ZERO = 1e-3
 
 
 class Legs(Protocol):
@@ -127,28 +126,9 @@ class Components:
 
     def _pool(self, d2: Wide, own: Indices, scores: Scores, where: slice) -> Wide:
         """Soft min-pooling of squared distances (rows, m): p; outlierness and log g are filled in."""
-        e = -self.kernel.log_similarity(d2)
-        left_out = np.flatnonzero(own >= 0)
-        e[left_out, own[left_out]] = np.inf
-        rest = np.zeros(len(own))
-        rest[left_out] = self._log_rest[own[left_out]]
-        v = self.log_weights - e
-        peak = v.max(axis=1)
-        is_lost = np.isneginf(peak)  # beyond the largest float: reported by whoever asked
-        p = np.exp(v - np.where(is_lost, 0.0, peak)[:, None])
-        total = np.where(is_lost, 1.0, p.sum(axis=1))
-        log_g = peak + np.log(total) - rest
-        if is_exponential(self.kernel):
-            small = np.flatnonzero(log_g > -_NEAR_ZERO)
-            alpha = np.exp(self.log_weights - rest[small, None])
-            alpha[np.isinf(e[small])] = 0.0
-            # All digits of an o close to 0, where -log g has none.
-            log_g[small] = np.minimum(np.log1p(np.sum(alpha * np.expm1(-e[small]), axis=1)), 0.0)
-        d2[left_out, own[left_out]] = 1.0  # of no weight, at some distance
-        counted = np.where(own >= 0, len(self.points) - 1.0, len(self.points))
-        scores.log_inlierness[where] = log_g
-        scores.outlierness[where] = self.kernel.outlierness(log_g, counted)
-        return np.asarray(p / total[:, None])
+        log_g, o, p = pool(d2, own, self.log_weights, self._log_rest, self.kernel)
+        scores.log_inlierness[where], scores.outlierness[where] = log_g, o
+        return p
 
     @cached_property
     def _log_rest(self) -> Wide:

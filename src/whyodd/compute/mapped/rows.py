@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.centers_and_kernel import SoftMin
     from whyodd.compute.soft.passes import Scores, Work
+    from whyodd.compute.soft.soft_min import SoftMin
 
     Floats = NDArray[np.floating]
     Wide = NDArray[np.float64]

@@ -10,20 +10,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import add_squares
 from whyodd.compute.soft.peaked import explain_peaked
-from whyodd.compute.soft.rounding import needs_care, refine, row_noise, usual_depth
-from whyodd.compute.soft.row import COMPILED, explain_row, explained_part, normalise_row, pool_row, row_min
+from whyodd.compute.soft.rounding import is_steep, largest_norm, needs_care, refine, usual_depth
+from whyodd.compute.soft.row import explain_row, explained_part, normalise_row, pool_row, row_min
 
-# Gap between 1 and the next number of single precision.
-_UNIT32 = 2.0**-23
 # Share of o below which what is explained may drown in the rounding of o.
 _NEXT_TO_NOTHING = 1e-6
 
 
-@njit(**COMPILED)
+@compiled
 def _distances(S, i, rows, norms, starts):
     """Turn row i of X Uᵀ into d² in place, infinite for a center left out; returns the smallest."""
     two, zero = S.dtype.type(2.0), S.dtype.type(0.0)
@@ -37,17 +35,7 @@ def _distances(S, i, rows, norms, starts):
     return np.float64(row_min(S[i]))
 
 
-@njit(**COMPILED)
-def _is_steep(smallest, pool):
-    """Whether float32 rounds log-similarities so coarsely, also those of exact distances, that p shows it."""
-    radial = pool.radial
-    if not radial.exponential:
-        return False  # a relative error of e is as small an error of log k
-    rounding = max(1.0, 0.5 * radial.q) * _UNIT32
-    return rounding * (math.sqrt(smallest) * radial.rate) ** radial.q / radial.q > pool.tolerance
-
-
-@njit(**COMPILED)
+@compiled
 def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, refined):
     """Pool one row in float64 with exact distances where they count; returns log g, o, unexplained, how many.
 
@@ -60,11 +48,11 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
     is_exact = rows.noise == 0.0
     while True:
         count = 0 if is_exact else refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
-        log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, e, p)
+        log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, pool.wide, e, p)
         if not explaining or o == np.inf:
             normalise_row(p, total, result)
             return log_g, o, 0.0, count
-        unexplained = explain_row(d2, e, p, total, o, pool.radial, result, rest)
+        unexplained = explain_row(d2, e, p, total, o, pool.wide, result, rest)
         explained = explained_part(result, d2)
         missing = math.log(o / explained) if 0.0 < explained < np.inf else 0.0
         if is_exact or usual_depth(pool) + missing <= depth + math.log(1e3):
@@ -74,7 +62,7 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
             d2[j] = original[j]
 
 
-@njit(**COMPILED)
+@compiled
 def _add_directly(weights, d2, o, rows, i, pool, relevance):
     """Where next to nothing of o is explained products would blur it: pairs that count are added one by one.
 
@@ -90,7 +78,7 @@ def _add_directly(weights, d2, o, rows, i, pool, relevance):
             weights[j] = 0.0
 
 
-@njit(**COMPILED)
+@compiled
 def pool_block(S, rows, pool, pooled, explaining, direct):
     """From S = X Uᵀ to the scores of each row and, in place, soft assignments p or weights of an explanation.
 
@@ -120,14 +108,15 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
         own = rows.own[i]
         version = 1 if own == pool.heaviest else 0
         smallest = _distances(S, i, rows, norms, pool.starts)
-        noise = row_noise(rows, i, pool)
+        x2 = largest_norm(rows, i)
+        noise = rows.noise * (x2 + pool.norm_limit)  # the largest rounding error of a squared distance
         if explaining and direct.tolerance > 0.0:
             log_g, o, unexplained = explain_peaked(
-                S[i], smallest, noise, rows, i, version, pool, direct, found
+                S[i], smallest, noise, x2, rows, i, version, pool, direct, found
             )
         if direct.is_all[i]:
             pass
-        elif needs_care(smallest, noise, pool) or (S.itemsize == 4 and _is_steep(smallest, pool)):
+        elif needs_care(smallest, noise, x2, pool) or (S.itemsize == 4 and is_steep(smallest, pool)):
             for j in range(m):
                 d2[j] = S[i, j]
             log_g, o, unexplained, count = _pool_with_care(
@@ -146,7 +135,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
             for j in range(m):
                 S[i, j] = wide_result[j]
         else:
-            log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, e, p)
+            log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, pool.radial, e, p)
             if explaining and o < np.inf:
                 unexplained = explain_row(S[i], e, p, total, o, pool.radial, result, rest)
                 if is_exact:

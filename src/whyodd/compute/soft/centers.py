@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from whyodd.compute.compiling import radial_of
 from whyodd.compute.points import are_whole, as_compiled, is_sparse, localize, squared_norms
 from whyodd.compute.soft.grouping import group_far_apart
-from whyodd.compute.soft.row import Pool, Radial
+from whyodd.compute.soft.row import Pool
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.kernels import Kernel
 
 # What rounding may change of assignments and shares: a fifth to a tenth of what is promised
 # (1e-4 and 1e-9 of a row's largest relevance).
@@ -28,27 +30,12 @@ _PATIENCE = {np.dtype(np.float32): 0.1, np.dtype(np.float64): math.inf}
 _LARGEST = {np.dtype(np.float32): 1e36, np.dtype(np.float64): 1e300}
 # Extent of the centers in bandwidths, and outlierness on top of them, up to which float32 is of use.
 _MAX_BANDWIDTHS32, _MAX_LEAST_OUTLIERNESS32 = 1e6, 1e12
+# Parameters of kernels that float32 can hold, with their squares and inverses in mind.
+_MAX_NUMBER32 = 1e18
+# Logarithms of energies between which a kernel falls.
+_LARGEST_LOG = 690.0
 # BLAS sums in runs of a few hundred terms before it adds runs up.
 _BLAS_RUN = 384
-
-
-class KernelNumbers(Protocol):
-    """What the compute layer reads of a kernel."""
-
-    @property
-    def family(self) -> str:
-        """Name of the family."""
-
-    @property
-    def q(self) -> float:
-        """Degree of the distance."""
-
-    @property
-    def sigma(self) -> float:
-        """Bandwidth."""
-
-    def log_similarity(self, d2: Any) -> Any:
-        """Log-similarity of squared distances."""
 
 
 def rounding(dtype: DTypeLike, terms: int) -> float:
@@ -85,7 +72,7 @@ class Centers:
 
     points: Points
     log_weights: NDArray[np.float64]
-    kernel: KernelNumbers
+    kernel: Kernel
     dtype: np.dtype[Any]
     scale: float
     origin: NDArray[np.float64]
@@ -167,47 +154,50 @@ class Centers:
             spread=float(finite.max() - finite.min()),
             heaviest=heaviest,
             log_rest=log_of_rest(self.log_weights),
-            radial=Radial(
-                exponential=is_exponential(self.kernel),
-                q=self.kernel.q,
-                rate=self.scale / length_scale(self.kernel),
-                log_height=-math.log(getattr(self.kernel, "a", 1.0)),
-            ),
+            radial=radial_of(self.kernel, self.scale, self.dtype),
+            wide=radial_of(self.kernel, self.scale, np.float64),
             per_scale=1.0 / self.scale,
             tolerance=TOLERANCE[self.dtype],
             patience=_PATIENCE[self.dtype],
         )
 
 
-def is_exponential(kernel: KernelNumbers) -> bool:
-    """Which of the families that the compiled loops know a kernel belongs to."""
-    known = {"exponential": True, "student": False}
-    if kernel.family not in known:
-        raise ValueError(f"no compiled loops for kernels of the family {kernel.family!r}")
-    return known[kernel.family]
+def length_scale(kernel: Kernel) -> float:
+    """Distance at which log k begins to fall in earnest: σ for the Gaussian.
+
+    There the steepness is a half, or half of what it becomes far away where that is less than 1.
+    """
+    low, high = -_LARGEST_LOG, _LARGEST_LOG
+    with np.errstate(all="ignore"):
+        target = 0.5 * min(1.0, float(kernel.steepness(np.exp(high))))
+        while high - low > 1e-6:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if kernel.steepness(np.exp(middle)) < target else (low, middle)
+    return float(kernel.sigma * math.exp(min(low / kernel.q, _LARGEST_LOG)))
 
 
-def length_scale(kernel: KernelNumbers) -> float:
-    """Distance at which the kernel falls off: σ, or σ a^(1/q) for Student's."""
-    return float(kernel.sigma * getattr(kernel, "a", 1.0) ** (1.0 / kernel.q))
+def choose_dtype(wanted: np.dtype[Any], points: Points, kernel: Kernel) -> np.dtype[Any]:
+    """``wanted``, or float64 where centers, parameters or outlierness are out of the reach of float32."""
+    if wanted != np.float32:
+        return wanted
+    numbers = np.abs(radial_of(kernel, 1.0, np.float64).numbers)
+    is_beyond = (
+        _span(points) > _MAX_BANDWIDTHS32 * length_scale(kernel)
+        or least_outlierness(kernel, points.shape[0]) > _MAX_LEAST_OUTLIERNESS32
+        or ((numbers > _MAX_NUMBER32) | ((numbers > 0.0) & (numbers < 1.0 / _MAX_NUMBER32))).any()
+    )
+    return np.dtype(np.float64) if is_beyond else wanted
 
 
-def choose_dtype(wanted: np.dtype[Any], points: Points, kernel: KernelNumbers) -> np.dtype[Any]:
-    """``wanted``, or float64 where centers spread too far, or outlierness starts too high, for float32."""
-    too_wide = wanted == np.float32 and _span(points) > _MAX_BANDWIDTHS32 * length_scale(kernel)
-    too_high = wanted == np.float32 and least_outlierness(kernel, points.shape[0]) > _MAX_LEAST_OUTLIERNESS32
-    return np.dtype(np.float64) if too_wide or too_high else wanted
-
-
-def least_outlierness(kernel: KernelNumbers, m: int) -> float:
-    """Outlierness of a point at distance 0 from m centers: 0, or m a for Student's."""
-    return 0.0 if is_exponential(kernel) else m * float(getattr(kernel, "a", 1.0))
+def least_outlierness(kernel: Kernel, m: int) -> float:
+    """Outlierness of a point at distance 0 from m centers."""
+    return float(kernel.outlierness(kernel.log_height, float(m)))
 
 
 def prepare(
     points: Points,
     log_weights: NDArray[np.float64],
-    kernel: KernelNumbers,
+    kernel: Kernel,
     *,
     dtype: np.dtype[Any],
     scale: float | None = None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import add_squares
-from whyodd.compute.soft.row import COMPILED, row_sum
+from whyodd.compute.soft.row import row_sum
 
 
-@njit(**COMPILED)
+@compiled
 def add_contraction(W, start, stop, x, products, relevance, bound):
     """Add R = x² Σ_j W_j - 2 x (W U) + W U² of one group of centers, and its terms' size (``bound``)."""
     n, d = x.shape
@@ -22,7 +22,7 @@ def add_contraction(W, start, stop, x, products, relevance, bound):
             bound[i, k] += b
 
 
-@njit(**COMPILED)
+@compiled
 def finish_block(W, rows, pool, pooled, direct, contracted, bound, noise, out):
     """Sum both parts and clip rounding below 0; rows whose rounding could be seen are contracted exactly."""
     n, d = contracted.shape
@@ -37,7 +37,7 @@ def finish_block(W, rows, pool, pooled, direct, contracted, bound, noise, out):
             out[i, k] = max(direct[i, k] + contracted[i, k], 0.0)
 
 
-@njit(**COMPILED)
+@compiled
 def _contract_exactly(W, rows, i, pool, pooled, out):
     """R = Σ_j W_j (x_i - u_j)² pair by pair, without the pairs that cannot be seen."""
     explained = pooled.outlierness[i] - pooled.unexplained[i]

@@ -203,7 +203,10 @@ def _sweep(
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
     size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
     # Threads of BLAS keep spinning for a while after a product, in the way of ours.
-    with announced_compilation(centers.dtype, centers.is_sparse) as is_new, blocks.single_threaded_blas():
+    with (
+        announced_compilation(centers.dtype, centers.is_sparse, type(centers.kernel)) as is_new,
+        blocks.single_threaded_blas(),
+    ):
         is_worth_probing = is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)
         if is_worth_probing and not _probe(X, centers, work.tolerance):
             centers = centers.widened

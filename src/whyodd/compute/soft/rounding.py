@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import squared_distance
-from whyodd.compute.soft.row import COMPILED, effective_distances, log_similarities, row_max
+from whyodd.compute.soft.row import energies, energy, log_similarities, row_max
+
+# Gap between 1 and the next number of single precision.
+_UNIT32 = 2.0**-23
 
 
-@njit(**COMPILED)
-def _effective_one(d2, radial):
-    factor = 1.0 / radial.q if radial.exponential else 1.0
-    return (math.sqrt(d2) * radial.rate) ** radial.q * factor
-
-
-@njit(**COMPILED)
+@compiled
 def usual_depth(pool):
     """How far below the peak a log-similarity may lie before its pair is of no account.
 
@@ -26,26 +23,57 @@ def usual_depth(pool):
     return math.log(1e3 * pool.norms.size / pool.tolerance)
 
 
-@njit(**COMPILED)
-def needs_care(smallest, noise, pool):
-    """Whether an error ``noise`` of squared distances could be seen in a row with this smallest one."""
+@compiled
+def reach_of(fall, low, high, radial):
+    """Squared distance in [low, high], to a hundredth, beyond which log(k/k(0)) is below ``fall``."""
+    # Energies grow, and profiles fall, with the distance: halve the interval of distances.
+    near, far = math.sqrt(low), math.sqrt(high)
+    while far - near > 0.01 * far:
+        middle = 0.5 * (near + far)
+        if radial.numbers.log_profile((middle * radial.rate) ** radial.q) < fall:
+            far = middle
+        else:
+            near = middle
+    return far * far
+
+
+@compiled
+def _change(d2, noise, radial):
+    """What an error ``noise`` of a squared distance changes of log k."""
+    return 0.5 * radial.q * radial.numbers.steepness(energy(d2, radial)) * noise / d2
+
+
+@compiled
+def needs_care(smallest, noise, x2, pool):
+    """Whether an error ``noise`` of squared distances could be seen in a row with this smallest one.
+
+    The slope of log k is taken at the nearest center, and at the farthest that counts if it is larger there.
+    """
     if noise == 0.0:
         return False
-    radial = pool.radial
+    radial = pool.wide
     if noise > pool.tolerance * smallest * min(1.0, 2.0 / radial.q):
         return True
-    if not radial.exponential:
-        return False  # |d log k| ≤ q/2 · noise/d², which the line above bounds
-    e = _effective_one(smallest, radial)
-    change = 0.5 * radial.q * e * noise / smallest
-    if radial.q > 2.0:  # the slope grows with d: take it at the farthest pair that counts
-        farthest = e + usual_depth(pool) + pool.spread
-        d2 = (radial.q * farthest) ** (2.0 / radial.q) / (radial.rate * radial.rate)
-        change = max(change, 0.5 * radial.q * farthest * noise / d2)
-    return change > pool.tolerance
+    if _change(smallest, noise, radial) > pool.tolerance:
+        return True
+    # No center is farther than this.
+    farthest = 2.0 * (x2 + pool.norm_limit)
+    if _change(farthest, noise, radial) <= pool.tolerance:
+        return False
+    fall = radial.numbers.log_profile(energy(smallest, radial)) - usual_depth(pool) - pool.spread
+    return _change(reach_of(fall, smallest, farthest, radial), noise, radial) > pool.tolerance
 
 
-@njit(**COMPILED)
+@compiled
+def is_steep(smallest, pool):
+    """Whether float32 rounds log-similarities so coarsely, also those of exact distances, that p shows it."""
+    radial = pool.wide
+    e = energy(smallest, radial)
+    size = max(radial.numbers.steepness(e), -radial.numbers.log_profile(e))
+    return max(1.0, 0.5 * radial.q) * _UNIT32 * size > pool.tolerance
+
+
+@compiled
 def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined):
     """Replace by exact values the distances that count and that rounding blurs; returns how many.
 
@@ -57,8 +85,10 @@ def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined
             x2 = rows.norms[i, g]
             for j in range(pool.starts[g], pool.starts[g + 1]):
                 shifted[j] = max(d2[j] + side * rows.noise * (x2 + pool.norms[j]), 0.0)
-        effective_distances(shifted, pool.radial, e)
-        log_similarities(e, log_weights, pool.radial, v)
+        energies(shifted, pool.wide, e)
+        log_similarities(e, log_weights, pool.wide, v)
+        if rows.own[i] >= 0:
+            v[rows.own[i]] = -np.inf
     threshold = row_max(lower) - depth
     count = 0
     for g in range(pool.starts.size - 1):
@@ -75,10 +105,10 @@ def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined
     return count
 
 
-@njit(**COMPILED)
-def row_noise(rows, i, pool):
-    """Largest rounding error of a squared distance in row i."""
+@compiled
+def largest_norm(rows, i):
+    """Largest squared norm of row i, over the origins."""
     x2 = 0.0
     for g in range(rows.norms.shape[1]):
         x2 = max(x2, rows.norms[i, g])
-    return rows.noise * (x2 + pool.norm_limit)
+    return x2

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from whyodd.compute.vector_math import VECTOR, exp, log
+from whyodd.compute.compiling import compiled, compiled_as_written
+from whyodd.kernels.functions import exp
 
-COMPILED: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": VECTOR, "error_model": "numpy"}
-# For products whose order keeps them from over- or underflowing on the way.
-COMPILED_AS_WRITTEN = {**COMPILED, "fastmath": {"contract"}}
+if TYPE_CHECKING:
+    from whyodd.compute.compiling import Radial
 
 # Sums run in the dtype of the row within a chunk and in float64 across chunks.
 CHUNK = 256
-
-
-class Radial(NamedTuple):
-    """Kernel as numbers (functions passed into compiled code would defeat its cache on disk).
-
-    Student's constant a is moved into the other two: k = 1/(a + (d/σ)^q) = 1/a · 1/(1 + (d/ℓ)^q) with
-    ℓ = σ a^(1/q).
-    """
-
-    exponential: bool
-    q: float
-    rate: float  # 1/σ or 1/ℓ in the scaled units of the block
-    log_height: float  # log k(0)
+# Energies beyond these count as these where a ratio of two of them is formed.
+_LARGEST32, _LARGEST64 = 1e36, 1e300
 
 
 class Pool(NamedTuple):
@@ -43,7 +31,8 @@ class Pool(NamedTuple):
     spread: float  # largest minus smallest log-weight above -infinity
     heaviest: int
     log_rest: Any  # (m,) log(1 - α_j)
-    radial: Radial
+    radial: Radial  # in the dtype of blocks
+    wide: Radial  # in float64
     per_scale: float  # 1/scale of the scaled units
     tolerance: float  # what may be seen of rounding in p and in shares
     patience: float  # share of pairs to treat exactly before a block is given up, for a wider dtype
@@ -75,48 +64,48 @@ class Pooled(NamedTuple):
     discarded: Any
 
 
-@njit(**COMPILED_AS_WRITTEN)
-def effective_distances(d2, radial, out):
-    """Effective distance e_j: (d/σ)^q / q for the exponential family, (d/ℓ)^q for Student."""
+@compiled_as_written
+def energies(d2, radial, out):
+    """e_j = (d_j/σ)^q."""
     kind = d2.dtype.type
-    factor = kind(1.0 / radial.q if radial.exponential else 1.0)
     rate = kind(radial.rate)
+    # The rate squared may overflow where d² makes up for it.
     if radial.q == 2.0:
-        factor *= rate  # the rate squared may overflow where d² makes up for it
         for j in range(d2.size):
-            out[j] = (d2[j] * rate) * factor
+            out[j] = (d2[j] * rate) * rate
     elif radial.q == 1.0:
-        factor *= rate
         for j in range(d2.size):
-            out[j] = np.sqrt(d2[j]) * factor
+            out[j] = np.sqrt(d2[j]) * rate
     elif radial.q == 4.0:
         for j in range(d2.size):
             t = (d2[j] * rate) * rate
-            out[j] = t * t * factor
+            out[j] = t * t
     elif radial.q == 6.0:
         for j in range(d2.size):
             t = (d2[j] * rate) * rate
-            out[j] = t * t * t * factor
+            out[j] = t * t * t
     else:
         q = kind(radial.q)
         for j in range(d2.size):
-            out[j] = (np.sqrt(d2[j]) * rate) ** q * factor
+            out[j] = (np.sqrt(d2[j]) * rate) ** q
 
 
-@njit(**COMPILED)
+@compiled
+def energy(d2, radial):
+    """The energy of one squared distance."""
+    return (math.sqrt(d2) * radial.rate) ** radial.q
+
+
+@compiled
 def log_similarities(e, log_weights, radial, v):
-    """v_j = log α_j + log k_j - log k(0) from effective distances."""
-    if radial.exponential:
-        for j in range(e.size):
-            v[j] = log_weights[j] - e[j]
-    else:
-        for j in range(e.size):
-            v[j] = log_weights[j] - log(e.dtype.type(1.0) + e[j])
+    """v_j = log α_j + log k_j - log k(0) from energies."""
+    for j in range(e.size):
+        v[j] = log_weights[j] + radial.numbers.log_profile(e[j])
 
 
 # Reductions stand apart from the loops that compute: together neither would vectorise. Four strands hide the
 # latency of comparisons, which numba does not vectorise at all.
-@njit(**COMPILED)
+@compiled
 def row_max(row):
     """Largest entry."""
     a = b = c = d = row.dtype.type(-np.inf)
@@ -129,7 +118,7 @@ def row_max(row):
     return max(max(a, b), max(c, d))
 
 
-@njit(**COMPILED)
+@compiled
 def row_min(row):
     """Smallest entry."""
     a = b = c = d = row.dtype.type(np.inf)
@@ -142,7 +131,7 @@ def row_min(row):
     return min(min(a, b), min(c, d))
 
 
-@njit(**COMPILED)
+@compiled
 def row_sum(row):
     """Sum of the entries, in float64 across chunks."""
     total = 0.0
@@ -154,7 +143,7 @@ def row_sum(row):
     return total
 
 
-@njit(**COMPILED)
+@compiled
 def _softmax(v, peak):
     """Turn v into exp(v - peak) in place; returns the sum."""
     for j in range(v.size):
@@ -162,66 +151,68 @@ def _softmax(v, peak):
     return row_sum(v)
 
 
-@njit(**COMPILED)
-def _near_zero(e, own, log_weights, log_norm):
-    """O = -log(1 + Σ α_j (e^{-e_j} - 1)): all digits of an o close to 0, where -log g has none."""
+@compiled
+def _near_zero(e, own, log_weights, log_norm, radial):
+    """log(g/k(0)) = log(1 + Σ_j α_j (f(e_j) - 1)): all digits of one near 0; a log of sums has none."""
     total = 0.0
     for j in range(e.size):
         if j != own:
-            total += math.exp(log_weights[j] - log_norm) * math.expm1(-np.float64(e[j]))
-    return -math.log1p(total)
+            fall = math.expm1(radial.numbers.log_profile(np.float64(e[j])))
+            total += math.exp(log_weights[j] - log_norm) * fall
+    return math.log1p(total)
 
 
-@njit(**COMPILED)
-def pool_row(d2, own, version, log_weights, pool, e, p):
+@compiled
+def pool_row(d2, own, version, log_weights, pool, radial, e, p):
     """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp."""
-    radial = pool.radial
-    effective_distances(d2, radial, e)
+    if own >= 0:
+        # A center left out is one with no weight at some distance: nothing infinite remains.
+        d2[own] = 1.0
+    energies(d2, radial, e)
     log_similarities(e, log_weights, radial, p)
+    if own >= 0:
+        p[own] = -np.inf
     peak = row_max(p)
     if peak == -np.inf:  # e overflowed for every center: o is not representable
         return -np.inf, np.inf, 1.0
     total = _softmax(p, peak)
     rest = pool.log_rest[own] if own >= 0 else 0.0
     log_norm = rest - pool.shifts[version]
-    log_g = np.float64(peak) + math.log(total) - log_norm + radial.log_height
-    # Below this, rounding of -log g (a few units of |peak| ~ 10) would show in its leading digits.
-    if radial.exponential and -log_g < (0.05 if e.itemsize == 4 else 1e-3):
-        log_g = min(-_near_zero(e, own, log_weights, log_norm), 0.0)
-    if own >= 0:
-        # From here on a center left out is one with no weight at some distance: nothing infinite remains.
-        d2[own], e[own] = 1.0, 0.0
-    if radial.exponential:
-        return log_g, -log_g, total
-    return log_g, (e.size - 1 if own >= 0 else e.size) * math.exp(-log_g), total
+    log_g = np.float64(peak) + math.log(total) - log_norm
+    # Near k(0), rounding of log g (a few units of |peak| ~ 10) would show in the leading digits of -log g.
+    if -log_g < (0.05 if e.itemsize == 4 else 1e-3):
+        log_g = min(_near_zero(e, own, log_weights, log_norm, pool.wide), 0.0)
+    log_g += radial.log_height
+    return log_g, outlierness(log_g, own, pool), total
 
 
-@njit(**COMPILED_AS_WRITTEN)
+@compiled
+def outlierness(log_g, own, pool):
+    """Outlierness o of log g over all centers, but for one left out."""
+    counted = np.float64(pool.norms.size - 1 if own >= 0 else pool.norms.size)
+    return pool.wide.numbers.outlierness(log_g, counted)
+
+
+@compiled_as_written
 def _weigh(d2, e, p, total, o, radial, weights, remainders):
     """W_j = Δ_j / d²_j, and D_j⁺, the part of a center's relevance that its distance does not explain."""
     kind = d2.dtype.type
-    norm, score, zero, one, finite = kind(1.0 / total), kind(o), kind(0.0), kind(1.0), kind(1e36)
-    if radial.exponential:
-        for j in range(d2.size):
-            share = min(score, e[j])
-            weights[j] = p[j] * norm * share / d2[j] if d2[j] > zero else zero
-            remainders[j] = p[j] * norm * (score - share)
-    else:
-        for j in range(d2.size):
-            far = min(e[j], finite)
-            near = one / (one + far)
-            weights[j] = p[j] * norm * (far * near) * (score / d2[j]) if d2[j] > zero else zero
-            remainders[j] = p[j] * norm * near * score
+    norm, score, zero = kind(1.0 / total), kind(o), kind(0.0)
+    largest = kind(_LARGEST32 if e.itemsize == 4 else _LARGEST64)
+    for j in range(d2.size):
+        share = radial.numbers.explained_part(min(e[j], largest), score)
+        weights[j] = p[j] * norm * share / d2[j] if d2[j] > zero else zero
+        remainders[j] = p[j] * norm * (score - share)
 
 
-@njit(**COMPILED)
+@compiled
 def explain_row(d2, e, p, total, o, radial, weights, remainders):
     """Weights W_j = Δ_j / d²_j of an explanation; returns the unexplained Σ_j D_j⁺, summed on its own."""
     _weigh(d2, e, p, total, o, radial, weights, remainders)
     return row_sum(remainders)
 
 
-@njit(**COMPILED)
+@compiled
 def explained_part(weights, d2):
     """Σ_j Δ_j = Σ_j W_j d²_j."""
     part = 0.0
@@ -230,7 +221,7 @@ def explained_part(weights, d2):
     return part
 
 
-@njit(**COMPILED)
+@compiled
 def normalise_row(p, total, out):
     """Soft assignments p_j / Σp."""
     norm = p.dtype.type(1.0 / total)

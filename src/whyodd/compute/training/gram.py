@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from whyodd.compute.announce import announced_compilation
 from whyodd.compute.blocks import count_threads, single_threaded_blas
+from whyodd.compute.compiling import radial_of
 from whyodd.compute.points import is_sparse, localize, squared_norms
-from whyodd.compute.soft.centers import is_exponential, length_scale
+from whyodd.compute.soft.centers import length_scale
 from whyodd.compute.training.similarity_tiles import (
     add_fixed_point_product,
     add_product,
@@ -29,8 +31,9 @@ from whyodd.compute.training.similarity_tiles import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from whyodd.compute.compiling import Radial
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.centers import KernelNumbers
+    from whyodd.kernels import Kernel
 
 Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
@@ -70,37 +73,37 @@ def for_row_tiles(n: int, work: Callable[[Iterable[slice]], Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class RadialPoints:
-    """Points in units of the kernel's length, and the kernel between them: k(‖x_i - u_j‖) / k(0).
+    """Points in units of the kernel's bandwidth, and the kernel between them: k(‖x_i - u_j‖) / k(0).
 
     Attributes
     ----------
     points : ndarray (n, d) of float32 or float64, or CSR array
     half_norms : ndarray (n,), ‖x_i‖²/2 in the precision of the points
-    exponential : bool
-        Family of the kernel.
-    q : float
-        Its degree.
+    radial : Radial
+        The kernel for distances in these units.
     """
 
     points: Points
     half_norms: npt.NDArray[Any]
-    exponential: bool
-    q: float
+    radial: Radial
 
     @classmethod
-    def of(cls, X: Points, kernel: KernelNumbers, rounding: float = ROUGHEST) -> RadialPoints:
+    def of(cls, X: Points, kernel: Kernel, rounding: float = ROUGHEST) -> RadialPoints:
         """Centre (dense data only) and scale in float64; keep float32 if that rounds similarities by less."""
         origin = np.zeros(X.shape[1]) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
-        local = localize(X, origin, length_scale(kernel), np.dtype(np.float64))
+        local = localize(X, origin, kernel.sigma, np.dtype(np.float64))
         half_norms = 0.5 * squared_norms(local)
-        narrow = not is_sparse(X) and _float32_rounding(half_norms, kernel.q) <= rounding
+        narrow = not is_sparse(X) and _float32_rounding(half_norms, kernel) <= rounding
         dtype = np.float32 if narrow else np.float64
-        return cls(
+        points = cls(
             local.astype(dtype, copy=False),
             half_norms.astype(dtype, copy=False),
-            is_exponential(kernel),
-            kernel.q,
+            radial_of(kernel, kernel.sigma, np.float32),
         )
+        with announced_compilation("training", dtype, type(kernel)) as is_new:
+            if is_new:
+                points.take(slice(0, 1)).block(points.take(slice(0, 1)))
+        return points
 
     def __len__(self) -> int:
         return len(self.half_norms)
@@ -190,21 +193,22 @@ class RadialPoints:
         return K
 
 
-def _float32_rounding(half_norms: Float64Array, q: float) -> float:
+def _float32_rounding(half_norms: Float64Array, kernel: Kernel) -> float:
     """How much rounding ⟨x, u⟩ in float32 changes a similarity.
 
-    The rounding of s = d²/ℓ² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel moves by its power q/2 (it is
-    infinitely steep for q < 2), elsewhere in proportion.
+    The rounding of s = (d/σ)² is about ε (‖x‖² + ‖u‖²). Near s = 0 the kernel may be infinitely steep, as for
+    q < 2; elsewhere it changes in proportion to that over the length at which it falls.
     """
     rounding = 4.0 * float(np.finfo(np.float32).eps) * float(half_norms.mean())
-    return float(rounding ** (0.5 * min(q, 2.0)))
+    near = -np.expm1(kernel.log_profile(rounding ** (0.5 * kernel.q)))
+    return max(rounding * (kernel.sigma / length_scale(kernel)) ** 2, float(near))
 
 
 class _TileOfSimilarities:
     """k(‖x_i - u_j‖) of one tile at a time, in buffers that one thread uses again and again."""
 
     def __init__(self, points: RadialPoints) -> None:
-        self._exponential, self._q = points.exponential, points.q
+        self._radial = points.radial
         precision = points.half_norms.dtype
         self._rounding = precision.type(8.0 * np.finfo(precision).eps)
         self._similarities = np.empty(TILE_ROWS * TILE_COLUMNS, np.float32)
@@ -221,7 +225,7 @@ class _TileOfSimilarities:
             (x.points @ u.points.T).toarray(out=products)
         else:
             np.matmul(x.points, u.points.T, out=products)
-        similarity_tile(products, x.half_norms, u.half_norms, self._rounding, self._exponential, self._q, out)
+        similarity_tile(products, x.half_norms, u.half_norms, self._rounding, self._radial, out)
         return out
 
 

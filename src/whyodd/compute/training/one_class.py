@@ -33,7 +33,7 @@ from whyodd.compute.training.spectral_steps import project, spectral_steps
 
 if TYPE_CHECKING:
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.centers import KernelNumbers
+    from whyodd.kernels import Kernel
 
 # Largest problem with a dense K: 64 MB of float32.
 _DENSE = 4096
@@ -89,7 +89,7 @@ class OneClassSolution:
 
 def solve_one_class(
     X: Points,
-    kernel: KernelNumbers,
+    kernel: Kernel,
     nu: float,
     *,
     sample_weight: npt.ArrayLike | None = None,
@@ -131,7 +131,7 @@ def solve_one_class(
     upper = np.ones(len(points)) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     total = nu * float(upper.sum())
     # Inside, similarities are relative to k(0).
-    height = math.exp(kernel.log_similarity(0.0))
+    height = math.exp(kernel.log_height)
     goal = tol / height
     run = _Run.within(points, memory_mb, max_iter, progress)
     start = _cold_start(points, upper, total, goal, run) if alpha is None else total * np.asarray(alpha)
@@ -162,7 +162,7 @@ class _Exact:
     scale: float
 
     @classmethod
-    def of(cls, X: Points, problem: DualProblem, kernel: KernelNumbers, height: float) -> _Exact:
+    def of(cls, X: Points, problem: DualProblem, kernel: Kernel, height: float) -> _Exact:
         support, total = np.flatnonzero(problem.alpha), float(problem.alpha.sum())
         wide = np.dtype(np.float64)
         log_weights = np.log(problem.alpha[support] / total)

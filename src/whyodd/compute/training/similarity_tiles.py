@@ -1,9 +1,6 @@
 """Radial kernels on tiles of inner products: k(‖x - u‖)/k(0) from ⟨x, u⟩, ‖x‖²/2 and ‖u‖²/2, in float32.
 
-Points are in units of the kernel's length ℓ, so that s = (d/ℓ)² = 2 (‖x‖²/2 + ‖u‖²/2 - ⟨x, u⟩) and
-
-- exponential: k = exp(-s^(q/2) / q), ℓ = σ
-- Student:     k = k(0) / (1 + s^(q/2)), ℓ = σ a^(1/q)
+Points are in units of σ, so that (d/σ)² = 2 (‖x‖²/2 + ‖u‖²/2 - ⟨x, u⟩), and the energy is a power of it.
 """
 
 from __future__ import annotations
@@ -14,37 +11,27 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from whyodd.compute.vector_math import VECTOR, exp
+from whyodd.compute.compiling import Radial, compiled
+from whyodd.compute.vector_math import VECTOR
 
 Array = npt.NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
-def _half_power(s: Array, q: float) -> None:
-    """In place, s ← s^(q/2)."""
-    if q == 1.0:
+@compiled
+def _similarities(s: Array, radial: Radial) -> None:
+    """In place, s = (d/σ)² ← e = s^(q/2) ← k(d)/k(0)."""
+    if radial.q == 1.0:
         for j in range(s.size):
             s[j] = np.sqrt(s[j])
-    elif q == 4.0:
+    elif radial.q == 4.0:
         for j in range(s.size):
             s[j] = s[j] * s[j]
-    elif q != 2.0:
-        half = np.float32(0.5 * q)
+    elif radial.q != 2.0:
+        half = np.float32(0.5 * radial.q)
         for j in range(s.size):
             s[j] = s[j] ** half
-
-
-@njit(cache=True, nogil=True, error_model="numpy")  # a test for division by zero would not vectorise
-def _similarity(s: Array, exponential: bool, q: float) -> None:
-    """In place, s = (d/ℓ)² ← k(d)/k(0)."""
-    _half_power(s, q)
-    if exponential:
-        rate = np.float32(-1.0 / q)
-        for j in range(s.size):
-            s[j] = exp(rate * s[j])
-    else:
-        for j in range(s.size):
-            s[j] = np.float32(1.0) / (np.float32(1.0) + s[j])
+    for j in range(s.size):
+        s[j] = radial.numbers.profile(s[j])
 
 
 @njit(cache=True, nogil=True)
@@ -61,15 +48,9 @@ def _squared_distances(
         out[j] = np.float32(s + s) if s > rounding * norms else np.float32(0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def similarity_tile(
-    products: Array,
-    half_norms_x: Array,
-    half_norms_u: Array,
-    rounding: float,
-    exponential: bool,
-    q: float,
-    out: Array,
+    products: Array, half_norms_x: Array, half_norms_u: Array, rounding: float, radial: Radial, out: Array
 ) -> None:
     """Similarities k(‖x_i - u_j‖) from ⟨x_i, u_j⟩; ``out`` may be ``products`` itself.
 
@@ -79,13 +60,13 @@ def similarity_tile(
     half_norms_x, half_norms_u : ndarray (b,) and (m,)
     rounding : float
         Relative error of the inner products, in their precision.
-    exponential, q
-        Family and degree of the kernel.
+    radial : Radial
+        The kernel, in float32.
     out : ndarray (b, m) of float32
     """
     for i in range(len(products)):
         _squared_distances(products[i], half_norms_x[i], half_norms_u, rounding, out[i])
-        _similarity(out[i], exponential, q)
+        _similarities(out[i], radial)
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)

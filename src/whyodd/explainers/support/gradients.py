@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import squared_norms, to_dense
-from whyodd.kernels import Exponential
 from whyodd.maths.hard_poolings import LocalReach, MeanVector
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
@@ -53,14 +52,12 @@ def _mapped(network: DistanceNetwork, A: Floats) -> DistanceNetwork:
 
 
 def _slopes(kernel: Kernel, d2: Floats, o: Floats) -> Floats:
-    """(n, m) q e_j / d_j² with e_j the energy that a center adds: w_j = p_j times this.
+    """(n, m) -∂o/∂log g · q s(e_j) / d_j², s the kernel's steepness: w_j = p_j times this.
 
-    It is ∂o/∂v_j · ∂v_j/∂(d²) · 2 for v_j = log α_j + log k_j, at rows of outlierness o (n,).
+    It is ∂o/∂v_j · ∂v_j/∂(d²) · 2 over p_j for v_j = log α_j + log k_j, at rows of outlierness o (n,).
     """
-    # Without the cut at o an exponential kernel's explained part is the energy itself; Student's has no cut.
-    reached = np.full(o.shape, np.inf) if isinstance(kernel, Exponential) else o
     with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = kernel.q * kernel.explained(d2, reached[:, None]) / d2
+        slopes = kernel.rise(o[:, None]) * kernel.q * kernel.steepness(kernel.energy(d2)) / d2
     return np.where(d2 > 0.0, slopes, 0.0)
 
 

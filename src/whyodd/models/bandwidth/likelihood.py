@@ -6,12 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from sklearn.metrics.pairwise import euclidean_distances
 
 from whyodd.compute.hard.nearest_distances import nearest_neighbor_distances
-from whyodd.kernels import Student
-from whyodd.models.bandwidth.kernel_volume import log_volume
 from whyodd.models.fitting.left_out import some_rows
 from whyodd.network.distance_network import DistanceNetwork
 
@@ -77,34 +75,40 @@ def left_out_log_likelihood(
         log_g = network.assign(rows[measured], own=measured).log_inlierness
     except OverflowError:  # so small a bandwidth that a row's likelihood is no float
         return -math.inf
-    return float(np.average(log_g, weights=weights[measured])) - log_volume(kernel, rows.shape[1])
+    return float(np.average(log_g, weights=weights[measured])) - kernel.log_volume(rows.shape[1])
 
 
 def _check_normalisable(kernel: Kernel, d: int) -> None:
-    if math.isinf(log_volume(kernel, d)):
+    if math.isinf(kernel.log_volume(d)):
         raise ValueError(
-            f"sigma='likelihood' needs a density, but Student's kernel with q={kernel.q:g} has an infinite "
-            f"integral over {d} dimension(s) unless q > {d}. Pass such a q, another kernel, or another rule, "
-            "like sigma='median'."
+            f"sigma='likelihood' needs a density, but {kernel} has an infinite integral over {d} "
+            "dimension(s). Pass a kernel that falls faster, or another rule, like sigma='median'."
         )
 
 
 def _bracket(rows: Points, weights: Floats, measured: NDArray[np.intp], unit: Kernel) -> tuple[float, float]:
     """Bandwidths between which every stationary point of the likelihood lies.
 
-    Its derivative by log σ is the mean of E_p[e] - d for the exponential kernels, and of E_p[q e / (a + e)] -
-    d for Student's, with energies e = (d_ij/σ)^q and p over the other rows j. Distances lie between that of
-    the nearest row and the diameter, which is at most twice the distance of any row to the farthest.
+    Its derivative by log σ is the mean of E_p[q s(e)] - d, with the kernel's steepness s at energies e =
+    (d_ij/σ)^q and p over the other rows j. Distances lie between that of the nearest row and the diameter,
+    which is at most twice the distance of any row to the farthest.
     """
     nearest = nearest_neighbor_distances(rows)[measured]
-    diameter = 2.0 * float(euclidean_distances(rows[:1], rows).max())
-    d, q = rows.shape[1], unit.q
-    if isinstance(unit, Student):
-        unit_energy = unit.a * d / (q - d)
-        return float(nearest.min()) / unit_energy ** (1.0 / q), diameter / unit_energy ** (1.0 / q)
-    largest = float(nearest.max())
-    mean = float(np.average((nearest / largest) ** q, weights=weights[measured])) ** (1.0 / q)
-    return largest * mean / d ** (1.0 / q), diameter / d ** (1.0 / q)
+    diameter = 2.0 * euclidean_distances(rows[:1], rows).max(axis=1)
+    d = rows.shape[1]
+    return _stationary(nearest, weights[measured], unit, d), _stationary(diameter, np.ones(1), unit, d)
+
+
+def _stationary(distances: Floats, weights: Floats, unit: Kernel, d: int) -> float:
+    """σ at which q s((r/σ)^q) is d on average over the distances r; it falls with σ where s grows with e."""
+    largest = float(distances.max())
+
+    def excess(t: float) -> float:
+        slopes = unit.q * unit.steepness((distances / largest * math.exp(-t)) ** unit.q)
+        return float(np.average(slopes, weights=weights)) - d
+
+    most = 600.0 / unit.q  # no power over- or underflows
+    return largest * math.exp(brentq(excess, -most, most, xtol=1e-14, rtol=1e-14))
 
 
 def _maximise(objective: Callable[[float], float], low: float, high: float) -> float:

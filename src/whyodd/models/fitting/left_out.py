@@ -57,5 +57,5 @@ def log_inlierness_without(
     others = network.assign(rows[chosen], own=own[chosen]).log_inlierness
     weight, share = (np.where(own < 0, 0.0, values)[chosen] for values in (alpha, shares))
     with np.errstate(divide="ignore"):  # nothing is left of most centers
-        rest = np.log(np.maximum(weight - share, 0.0)) + float(kernel.log_similarity(np.zeros(1))[0])
+        rest = np.log(np.maximum(weight - share, 0.0)) + kernel.log_height
     return np.asarray(np.logaddexp(others + np.log1p(-weight), rest) - np.log1p(-share))

@@ -30,7 +30,7 @@ METRICS = {
 POOLINGS = [Nearest.mean(3), Nearest.kth(4), MeanVector(3), LocalReach(3, REACHES, DENSITIES)]
 NETWORKS = {
     **{
-        f"{kernel.family}-{name}": DistanceNetwork(CENTERS, WEIGHTS, kernel, metric=metric)
+        f"{kernel!r}-{name}": DistanceNetwork(CENTERS, WEIGHTS, kernel, metric=metric)
         for kernel in (Exponential(2.0), Exponential(1.0), Student(1.5))
         for name, metric in METRICS.items()
     },

@@ -18,7 +18,7 @@ from whyodd.compute.soft.centers import (
     prepare,
     rounding,
 )
-from whyodd.kernels import Exponential, Student
+from whyodd.kernels import Exponential, RationalQuadratic, Student
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -86,11 +86,19 @@ def test_rounding_bounds_the_error_of_matrix_products():
         assert (error <= rounding(FLOAT32, d) * size).all()
 
 
-def test_the_length_scale_is_where_the_kernel_has_fallen_to_half_or_so():
-    assert length_scale(Exponential(q=3, sigma=0.7)) == 0.7
-    student = Student(q=3.0, a=5.0, sigma=0.7)
-    half = student.log_similarity(length_scale(student) ** 2) - student.log_similarity(0.0)
-    assert half == pytest.approx(math.log(0.5), rel=1e-12)
+@pytest.mark.parametrize(
+    ("kernel", "length"),
+    [
+        (Exponential(q=2.0, sigma=0.7), 0.7),
+        (Exponential(q=1.0, sigma=0.7), 0.35),
+        (Student(q=3.0, a=5.0, sigma=0.7), 0.7 * 5.0 ** (1 / 3)),
+        (RationalQuadratic(beta=0.02, sigma=0.7), 0.7 * 0.2),
+        (RationalQuadratic(beta=1e6, sigma=0.7), 0.7),
+    ],
+    ids=str,
+)
+def test_the_length_scale_is_where_the_kernel_begins_to_fall(kernel, length):
+    assert length_scale(kernel) == pytest.approx(length, rel=2e-6)
 
 
 @pytest.mark.parametrize(("span", "expected"), [(1e5, FLOAT32), (1e7, FLOAT64)])

@@ -1,11 +1,8 @@
-"""The compiled loops and the kernel classes say the same: one definition, tested for every family.
-
-Compiled code takes a kernel as numbers (``Radial``), so its formulas are written a second time. These tests
-run over ``KERNELS``: a family without a compiled counterpart fails here.
-"""
+"""The compiled loops and the kernel classes say the same, for every family of ``KERNELS``, in both dtypes."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import fields
 
 import numpy as np
@@ -14,7 +11,7 @@ from scipy.special import logsumexp
 
 from whyodd.compute.soft.centers import prepare
 from whyodd.compute.soft.row import (
-    effective_distances,
+    energies,
     explain_row,
     explained_part,
     log_similarities,
@@ -28,7 +25,8 @@ from whyodd.kernels import KERNELS
 
 DTYPES = (np.float32, np.float64)
 DEGREES = (0.5, 1.0, 1.7, 2.0, 3.0, 4.0)
-CONSTANTS = (1e-3, 1.0, 50.0)
+# Of parameters that take other values than degrees.
+VALUES = {"a": (1e-3, 1.0, 50.0), "beta": (0.3, 1.0, 50.0)}
 SIGMA = 0.3
 # Relative errors: a few roundings, and what a power with a real exponent adds (|log e| roundings in float32).
 RELATIVE = {np.float32: 3e-6, np.float64: 1e-14}
@@ -36,13 +34,11 @@ RELATIVE = {np.float32: 3e-6, np.float64: 1e-14}
 
 def kernels():
     for name, family in KERNELS.items():
-        has_constant = "a" in {field.name for field in fields(family)}
-        for q in DEGREES:
-            for a in CONSTANTS if has_constant else (None,):
-                extra = {} if a is None else {"a": a}
-                yield pytest.param(
-                    family(q=q, sigma=SIGMA, **extra), id=f"{name}-q{q}" + f"-a{a}" * has_constant
-                )
+        names = [field.name for field in fields(family) if field.name != "sigma"]
+        values = [VALUES.get(parameter, DEGREES) for parameter in names]
+        for chosen in itertools.product(*values):
+            kernel = family(sigma=SIGMA, **dict(zip(names, chosen, strict=True)))
+            yield pytest.param(kernel, id="-".join([name, *map(str, chosen)]))
 
 
 # From on top of a center to 30 bandwidths away.
@@ -65,7 +61,7 @@ class Row:
         self.weights = self.pool.log_weights[0].astype(dtype)
 
     def pooled(self):
-        return pool_row(self.scaled, -1, 0, self.weights, self.pool, self.e, self.p)
+        return pool_row(self.scaled, -1, 0, self.weights, self.pool, self.pool.radial, self.e, self.p)
 
     def expected_log_g(self):
         return logsumexp(self.log_alpha + self.kernel.log_similarity(self.d2))
@@ -76,7 +72,7 @@ class Row:
 def test_log_similarities_are_the_classes(kernel, dtype):
     row = Row(kernel, dtype)
     v = np.empty_like(row.scaled)
-    effective_distances(row.scaled, row.pool.radial, row.e)
+    energies(row.scaled, row.pool.radial, row.e)
     log_similarities(row.e, np.zeros(row.m, dtype), row.pool.radial, v)
     expected = kernel.log_similarity(row.d2)
     # log k(0) is added at the very end, in float64, to log g.
@@ -126,12 +122,12 @@ def test_explained_and_unexplained_parts_are_the_classes(kernel, dtype):
 @pytest.mark.parametrize("own", [0, 5])
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_center_left_out_has_no_part_in_anything(name, own, dtype):
-    kernel = KERNELS[name](q=2.0, sigma=SIGMA)
+    kernel = KERNELS[name](sigma=SIGMA)
     row = Row(kernel, dtype)
     version = int(own == row.pool.heaviest)
     weights = row.pool.log_weights[version].astype(dtype)
     row.scaled[own] = np.inf
-    log_g, o, total = pool_row(row.scaled, own, version, weights, row.pool, row.e, row.p)
+    log_g, o, total = pool_row(row.scaled, own, version, weights, row.pool, row.pool.radial, row.e, row.p)
     kept = np.arange(row.m) != own
     log_alpha = row.log_alpha[kept] - logsumexp(row.log_alpha[kept])
     expected = logsumexp(log_alpha + kernel.log_similarity(row.d2[kept]))
@@ -156,7 +152,7 @@ def test_a_small_outlierness_keeps_all_its_digits(q, size, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", KERNELS)
 def test_distances_beyond_all_numbers_give_an_infinite_outlierness(name, dtype):
-    row = Row(KERNELS[name](q=2.0, sigma=SIGMA), dtype)
+    row = Row(KERNELS[name](sigma=SIGMA), dtype)
     row.scaled[:] = np.inf
     log_g, o, _ = row.pooled()
     assert (log_g, o) == (-np.inf, np.inf)

@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 
 from whyodd import KernelDensity
-from whyodd.kernels import Exponential, Student
+from whyodd.kernels import Exponential, RationalQuadratic, Student
 from whyodd.models.bandwidth import likelihood
-from whyodd.models.bandwidth.kernel_volume import log_volume
 from whyodd.models.bandwidth.likelihood import left_out_log_likelihood, likelihood_bandwidth
 from whyodd.models.fitting.merging import merge_equal_rows
 
@@ -19,6 +18,7 @@ FAMILIES = [
     lambda sigma: Exponential(q=4.0, sigma=sigma),
     lambda sigma: Student(q=4.0, a=1.0, sigma=sigma),
     lambda sigma: Student(q=3.5, a=0.2, sigma=sigma),
+    lambda sigma: RationalQuadratic(beta=2.5, sigma=sigma),
 ]
 over_families = pytest.mark.parametrize("kernel_of", FAMILIES, ids=lambda family: str(family(1.0)))
 
@@ -35,7 +35,7 @@ def plain(X, weights, kernel):
         others = [(u, v) for u, v in zip(X, weights, strict=True) if not np.array_equal(u, x)]
         k = [v * math.exp(float(kernel.log_similarity(((x - u) ** 2).sum()))) for u, v in others]
         total += w * math.log(sum(k) / sum(v for _, v in others))
-    return total / sum(weights) - log_volume(kernel, X.shape[1])
+    return total / sum(weights) - kernel.log_volume(X.shape[1])
 
 
 def fast(X, weights, kernel):
