@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
-    """Network of a fitted detector; its ``score_samples`` is -outlierness, or the log-density of a density."""
+    """Network of a fitted detector; its ``score_samples`` is -outlierness, or a log-density."""
     require_fitted(model, "network_")
     return model.network_
