@@ -131,8 +131,8 @@ def put_in_place(nodes: Iterable[Node], written_in: int) -> None:
 
 def give_lasting_name(node: Node) -> None:
     """Name what a node of skops stands for as files do, if it is of whyodd and known."""
-    name = full_name(node)
-    _give_name(node, _LASTING.get(name, name))
+    if (place := full_name(node)) in _LASTING:
+        _give_name(node, _LASTING[place])
 
 
 def named_types(nodes: Iterable[Node]) -> set[str]:

@@ -87,7 +87,7 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Load what :func:`save` has written; no code of the file is executed.
+    """Load what :func:`save` of this or an earlier version has written; no code of the file is executed.
 
     Names in the file are compared with a list of known types before anything is looked up, and sizes with
     that of the file before anything is read into memory, as nothing in it is compressed. A warning tells

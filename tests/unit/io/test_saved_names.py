@@ -76,6 +76,8 @@ def test_released_names_stay():
     assert set(RELEASED) <= PLACES.keys()
     assert set(FORMAT_1.values()) <= set(RELEASED)
     assert len(set(PLACES.values())) == len(PLACES)
+    # A name is never where something else lives.
+    assert all(PLACES[name] == name for name in PLACES.keys() & set(PLACES.values()))
 
 
 @pytest.mark.parametrize("name", PLACES)
