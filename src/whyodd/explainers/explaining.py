@@ -158,7 +158,8 @@ def explain_prepared(
     method, groups, options, random_state, progress, n_jobs
         As for :func:`explain`.
     normal_of : PreparedModel, optional
-        The model, which makes of ``options["normal"]`` what reaches the network.
+        The model, which makes of ``options["normal"]`` what reaches the network; without it they are that
+        already.
     rows : ndarray of int of shape (n,), optional
         Where each row stood in what was given; by default they are all of it.
     ids : tuple, optional
@@ -174,7 +175,7 @@ def explain_prepared(
             prepared.inputs,
             own=own,
             through=prepared.through,
-            given=None if normal is None or normal_of is None else normal_of.normal(normal),
+            given=normal if normal is None or normal_of is None else normal_of.normal(normal),
             random=generator(random_state),
             n_jobs=n_jobs,
             report=report,
