@@ -246,7 +246,7 @@ def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | N
     # scales them itself.
     is_transformed = rows.origin is not None
     if not is_transformed and offers(rows.network, "distances") and rows.network.metric is None:
-        warn_of_dominating_column(rows.network.centers, rows.variables.names)
+        warn_of_dominating_column(rows.network, rows.variables.names)
     if not offers(rows.network, "leave_out"):
         return None
     return own_centers(rows.network, rows.inputs, exclude_self, transformed=is_transformed)
