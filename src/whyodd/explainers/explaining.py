@@ -99,17 +99,20 @@ def explain(
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
     """
     if explains_items(model):
-        shared: dict[str, Any] = {
-            "method": method,
-            "exclude_self": exclude_self,
-            "options": options,
-            "names": names,
-        }
-        shared |= {"random_state": random_state, "progress": progress, "n_jobs": n_jobs}
         given = {"groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}
         _check_taken(model, asked)
-        return model.explain(X, **shared, **asked)
+        return model.explain(
+            X,
+            method=method,
+            exclude_self=exclude_self,
+            options=options,
+            random_state=random_state,
+            names=names,
+            progress=progress,
+            n_jobs=n_jobs,
+            **asked,
+        )
     if time is not None:
         raise ValueError("time is for series: a table has no column of it. Leave it out.")
     find_method(method).check_options(method, keywords(options))
