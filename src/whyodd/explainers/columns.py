@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from whyodd.inputs.frames import as_frame
 from whyodd.inputs.matrices import as_matrix
+from whyodd.network.waist import once_per_member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,9 +49,9 @@ def read_columns(
     return matrix, tuple(map(str, names))
 
 
-def warn_of_dominating_column(centers: Points, names: Sequence[str]) -> None:
+def warn_of_dominating_column(network: Any, names: Sequence[str]) -> None:
     """Warn when one column varies so much more than another that it alone decides the distances."""
-    spread = _spreads(centers)
+    spread = _spreads(network)
     varying = np.flatnonzero(spread > 0)
     if varying.size < 2:
         return
@@ -92,8 +93,10 @@ def _listed(names: Iterable[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _spreads(centers: Points) -> NDArray[np.float64]:
+@once_per_member
+def _spreads(network: Any) -> NDArray[np.float64]:
     """(d,) standard deviations over the centers, exactly 0 for columns constant to within rounding."""
+    centers = network.centers
     rounding = 64 * np.finfo(np.float64).eps
     # In units of each column's largest value: squares of very large or small numbers leave the range.
     unit = _largest(centers)

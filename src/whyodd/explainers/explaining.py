@@ -99,17 +99,20 @@ def explain(
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
     """
     if explains_items(model):
-        shared: dict[str, Any] = {
-            "method": method,
-            "exclude_self": exclude_self,
-            "options": options,
-            "names": names,
-        }
-        shared |= {"random_state": random_state, "progress": progress, "n_jobs": n_jobs}
         given = {"groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}
         _check_taken(model, asked)
-        return model.explain(X, **shared, **asked)
+        return model.explain(
+            X,
+            method=method,
+            exclude_self=exclude_self,
+            options=options,
+            random_state=random_state,
+            names=names,
+            progress=progress,
+            n_jobs=n_jobs,
+            **asked,
+        )
     if time is not None:
         raise ValueError("time is for series: a table has no column of it. Leave it out.")
     find_method(method).check_options(method, keywords(options))
@@ -158,7 +161,8 @@ def explain_prepared(
     method, groups, options, random_state, progress, n_jobs
         As for :func:`explain`.
     normal_of : PreparedModel, optional
-        The model, which makes of ``options["normal"]`` what reaches the network.
+        The model, which makes of ``options["normal"]`` what reaches the network; without it they are that
+        already.
     rows : ndarray of int of shape (n,), optional
         Where each row stood in what was given; by default they are all of it.
     ids : tuple, optional
@@ -174,7 +178,7 @@ def explain_prepared(
             prepared.inputs,
             own=own,
             through=prepared.through,
-            given=None if normal is None or normal_of is None else normal_of.normal(normal),
+            given=normal if normal is None or normal_of is None else normal_of.normal(normal),
             random=generator(random_state),
             n_jobs=n_jobs,
             report=report,
@@ -245,7 +249,7 @@ def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | N
     # scales them itself.
     is_transformed = rows.origin is not None
     if not is_transformed and offers(rows.network, "distances") and rows.network.metric is None:
-        warn_of_dominating_column(rows.network.centers, rows.variables.names)
+        warn_of_dominating_column(rows.network, rows.variables.names)
     if not offers(rows.network, "leave_out"):
         return None
     return own_centers(rows.network, rows.inputs, exclude_self, transformed=is_transformed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.method import Method
 from whyodd.explainers.methods.coin import coin
 from whyodd.explainers.methods.dtd import DeepTaylor, deep_taylor
@@ -16,6 +19,11 @@ from whyodd.explainers.methods.sensitivity import sensitivity, slope
 from whyodd.explainers.methods.shapley import shapley
 from whyodd.explainers.methods.sobel import edges, edges_of_item
 from whyodd.explainers.methods.taylor import taylor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
 
 # What a method needs of a member of the waist, beside its outlierness.
 _CENTERS, _DISTANCES, _EXPECTED = (frozenset({name}) for name in ("centers", "distances", "expected"))
@@ -42,3 +50,14 @@ def find_method(name: str) -> Method:
     if not isinstance(name, str) or name not in EXPLAINERS:
         raise ValueError(f"method={name!r} is unknown. Choose one of: {', '.join(map(repr, EXPLAINERS))}.")
     return EXPLAINERS[name]
+
+
+def method_for_items(
+    model: object, name: str, options: Mapping[str, Any] | None, random_state: int | None
+) -> tuple[Method, dict[str, Any], np.random.Generator]:
+    """A method, its keywords and random numbers for a model of images, series or messages, all checked."""
+    method, settings, random = find_method(name), keywords(options), generator(random_state)
+    method.check_options(name, settings)
+    if settings.pop("normal", None) is not None:
+        raise ValueError(f"normal is for tables, not for a {type(model).__name__}. Leave it out.")
+    return method, settings, random

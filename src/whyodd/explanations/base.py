@@ -137,7 +137,12 @@ class BaseExplanation:
     @property
     def names(self) -> tuple[str, ...]:
         """What the items are called: as people do, else by their number."""
-        return tuple(self._name(i) for i in range(len(self)))
+        return tuple(map(self.name, range(len(self))))
+
+    def name(self, i: int) -> str:
+        """What item ``i`` is called."""
+        own = None if self.ids is None else self.ids[i]
+        return f"{self.kind.noun} {self.rows[i]}" if is_missing(own) else str(own)
 
     @property
     def is_additive(self) -> bool:
@@ -171,8 +176,9 @@ class BaseExplanation:
 
     def share(self, i: int, part: float) -> float:
         """Share of a part of the relevance of item ``i``."""
-        whole = self.outlierness[[i]] if self.is_additive else self[i].whole
-        return float(shares(np.array([part]), whole)[0])
+        in_units = not np.isnan(self.unexplained[i])  # of this item alone: there may be many
+        whole = self.outlierness[i] if in_units else self[i].whole[0]
+        return float(shares(np.asarray(part, dtype=np.float64), np.asarray(whole)))
 
     def unexplained_share(self, i: int) -> float:
         """Share of item ``i`` that belongs to no single part; NaN in other units."""
@@ -208,7 +214,7 @@ class BaseExplanation:
 
     def __repr__(self) -> str:
         lead = "oddest is " if self._told == 1 else ""
-        told = [f"{lead}{one.names[0]}: {one.why()}" for one in self.top(self._told)] if len(self) else []
+        told = [f"{lead}{one.name(0)}: {one.why()}" for one in self.top(self._told)] if len(self) else []
         return "<" + "\n ".join([self._title(), *told, *self._notes()]) + ">"
 
     def _repr_html_(self) -> str:
@@ -238,10 +244,6 @@ class BaseExplanation:
         """How to read what a notebook shows."""
         return []
 
-    def _name(self, i: int) -> str:
-        own = None if self.ids is None else self.ids[i]
-        return f"{self.kind.noun} {self.rows[i]}" if is_missing(own) else str(own)
-
     def _position(self, i: int) -> int:
         if not isinstance(i, Integral) or not -len(self) <= i < len(self):
             raise IndexError(
@@ -251,14 +253,10 @@ class BaseExplanation:
 
 
 def _taken(values: Any, picked: NDArray[np.intp]) -> Any:
-    """Some of the entries of a field."""
-    return (
-        tuple(values[i] for i in picked)
-        if isinstance(values, tuple)
-        else None
-        if values is None
-        else values[picked]
-    )
+    """Some of the entries of a field, if it has any."""
+    if isinstance(values, tuple):
+        return tuple(values[i] for i in picked)
+    return None if values is None else values[picked]
 
 
 def shares(parts: Floats, whole: Floats) -> Floats:

@@ -80,7 +80,7 @@ def _block(odd: OddRow) -> str:
     cells += [_plain_cells(UNEXPLAINED, odd.unexplained_share / whole)] if odd.is_additive else []
     first, *others = cells
     span = f"rowspan='{1 + len(others)}' style='{_RIGHT}'"
-    head = f"<td {span}>{odd.row}</td><td {span}>{number(odd.outlierness)}</td>"
+    head = f"<td {span}>{escape(odd.name or str(odd.row))}</td><td {span}>{number(odd.outlierness)}</td>"
     lines = "".join(map(_line, [head + first, *others]))
     return f"<tbody style='{_PLAIN}border-top:1px solid rgba(128,128,128,.45)'>{lines}</tbody>"
 

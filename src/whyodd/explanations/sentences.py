@@ -86,12 +86,15 @@ class OddRow:
         o, and shares are of its sum.
     reasons : tuple of Reason
         The most relevant first; first of all the variables that never varied in training.
+    name : str, optional
+        What people call the row.
     """
 
     row: int
     outlierness: float
     unexplained_share: float
     reasons: tuple[Reason, ...]
+    name: str | None = None
 
     @property
     def other_share(self) -> float:

@@ -219,6 +219,7 @@ class Explanation(BaseExplanation):
             outlierness=float(one.outlierness[0]),
             unexplained_share=one.unexplained_share(0),
             reasons=(*new, *main[:k]),
+            name=None if one.ids is None else one.name(0),
         )
 
     def neighbors(self, k: int = 5) -> list[list[Neighbor]]:

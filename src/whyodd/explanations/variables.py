@@ -11,7 +11,7 @@ from scipy import sparse
 
 from whyodd.compute.points import to_dense
 from whyodd.explanations.sentences import is_missing, is_number
-from whyodd.network.waist import offers
+from whyodd.network.waist import offers, once_per_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,6 +157,7 @@ class Variables:
         return {alone[i]: value for i, value in self.constants.items() if i in alone}
 
 
+@once_per_member
 def constant_columns(network: Any) -> dict[int, float]:
     """Variables of a network that had one value in training, and that value.
 

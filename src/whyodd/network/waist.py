@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Doubles = NDArray[np.float64]
     Indices = NDArray[np.intp]
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ class Decomposition:
 class Score(Protocol):
     """A member of the waist: a score of rows that decomposes into their variables.
 
-    This is all that it must have. What else it can do it says by names, in a set ``capabilities``.
+    This is all that it must have. What else it can do it says by names, in a set ``capabilities``. It does
+    not change: what was computed of it is kept.
     """
 
     def outlierness(self, X: Any) -> Doubles:
@@ -99,6 +105,19 @@ def offers(score: object, *names: str) -> bool:
     if unknown:
         raise KeyError(f"No capability is called {min(unknown)!r}. There are: {', '.join(CAPABILITIES)}.")
     return set(names) <= set(getattr(score, "capabilities", ()))
+
+
+def once_per_member(compute: Callable[[Any], Result]) -> Callable[[Any], Result]:
+    """``compute(member)`` of a member of the waist, kept as long as the member lives."""
+    known: WeakKeyDictionary[Any, Result] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def kept(member: Any) -> Result:
+        if member not in known:
+            known[member] = compute(member)
+        return known[member]
+
+    return kept
 
 
 def score_rows(score: Any, X: Points, *, own: Indices | None = None, n_jobs: int | None = None) -> Doubles:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.method import Task, measured
-from whyodd.explainers.registry import find_method
+from whyodd.explainers.registry import method_for_items
 from whyodd.patches.scale import Folded
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ def scale_explainer(
     ``values`` (*shape, C) are the numbers of an item, ``twin`` is the training item that it is, ``report`` is
     told how many more windows are done.
     """
-    method, settings, random = find_method(name), keywords(options), generator(random_state)
-    method.check_options(name, settings)
-    if settings.pop("normal", None) is not None:
-        raise ValueError(f"normal is for tables, not for a {type(model).__name__}. Leave it out.")
+    method, settings, random = method_for_items(model, name, options, random_state)
     if method.on_item is not None and settings:
         raise ValueError(f"method={name!r} takes no options for images and series. Leave them out.")
 

@@ -50,7 +50,7 @@ def legend(is_series: bool) -> list[str]:
 
 def _words(e: PatchExplanation, i: int) -> str:
     return (
-        f"<td style='{_TEXT}'><div style='font-weight:600'>{escape(e.names[i])}</div>"
+        f"<td style='{_TEXT}'><div style='font-weight:600'>{escape(e.name(i))}</div>"
         f"<div>outlierness {number(float(e.outlierness[i]))}</div>"
         f"<div style='opacity:.75'>{escape(e.why(i))}</div></td>"
     )

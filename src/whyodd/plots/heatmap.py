@@ -40,7 +40,7 @@ def heatmap(e: PatchExplanation, i: int = 0, ax: Any = None, limit: float | None
     _check_images(e)
     limit = common_limit(e.relevance) if limit is None else limit
     ax = pyplot().subplots(layout="compressed")[1] if ax is None else ax
-    _draw(ax, overlay(e.data[i], e.heatmap(i), limit), _headline(e, i, title_of(e.names[i])))
+    _draw(ax, overlay(e.data[i], e.heatmap(i), limit), _headline(e, i, title_of(e.name(i))))
     _add_bar(ax.figure, limit, ax=ax)
     return ax
 
@@ -75,7 +75,7 @@ def heatmaps(
     top = _TITLE
     for i, image in enumerate(e.data):
         panels = [
-            (displayed(image), title_of(e.names[i], _LETTERS)),
+            (displayed(image), title_of(e.name(i), _LETTERS)),
             (overlay(image, e.heatmap(i), limit), _headline(e, i, "relevance")),
         ]
         if sobel:

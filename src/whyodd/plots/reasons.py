@@ -71,7 +71,7 @@ class Parts:
         # What speaks against the oddness counts as much as what speaks for it.
         order = sorted(range(len(reasons)), key=lambda place: -abs(reasons[place].relevance))
         return cls(
-            name=e[i].names[0],
+            name=e.name(i),
             outlierness=float(e.outlierness[i]),
             unexplained=float(e.unexplained[i]),
             whole=float(e[i].whole[0]),

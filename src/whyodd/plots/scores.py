@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.sentences import number
-from whyodd.plots.figures import pyplot
+from whyodd.plots.figures import pyplot, title_of
 from whyodd.plots.reasons import BLACK, BLUE, VERMILLION, check_rows, head, tidy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.explanations.table import Explanation
+    from whyodd.explanations.base import BaseExplanation
 
     Wide = NDArray[np.float64]
 
@@ -26,12 +26,13 @@ _RUG = 20  # rows
 _SIZE = (7.5, 3.8)  # inches
 
 
-def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> Any:
+def scores(e: BaseExplanation, threshold: float | None = None, ax: Any = None) -> Any:
     """Histogram of the outlierness, with the threshold and marks of the 20 oddest rows below.
 
     Parameters
     ----------
     e : Explanation
+        Of rows, images, series or messages.
     threshold : float, optional
         Rows above it are anomalies; by default that of the model, if it has one.
     ax : matplotlib Axes, optional
@@ -56,9 +57,10 @@ def scores(e: Explanation, threshold: float | None = None, ax: Any = None) -> An
     top = np.sort(values)[-_RUG:]
     height = ax.get_xaxis_transform()  # along the axis in its units, upwards in parts of the axes
     ax.plot(top, np.full(top.size, 0.02), "|", color=BLACK, markersize=8, transform=height, zorder=4)
-    entries = [] if threshold is None else [_draw_threshold(ax, values, threshold)]
-    ax.set_xlabel(f"outlierness; marks are the {top.size} oddest rows" if top.size > 1 else "outlierness")
-    ax.set_ylabel("rows (logarithmic)" if is_log else "rows")
+    entries = [] if threshold is None else [_draw_threshold(ax, values, threshold, e.kind.nouns)]
+    nouns = e.kind.nouns
+    ax.set_xlabel(f"outlierness; marks are the {top.size} oddest {nouns}" if top.size > 1 else "outlierness")
+    ax.set_ylabel(f"{nouns} (logarithmic)" if is_log else nouns)
     tidy(ax)
     head(ax, _title(e), entries)
     return ax
@@ -124,14 +126,14 @@ def _equal_bins(values: Wide, threshold: float | None) -> Wide:
     return np.asarray(threshold + width * np.arange(-before, after + 1))
 
 
-def _draw_threshold(ax: Any, values: Wide, threshold: float) -> tuple[Any, str]:
+def _draw_threshold(ax: Any, values: Wide, threshold: float, nouns: str) -> tuple[Any, str]:
     above = int(np.count_nonzero(values > threshold))
     line = ax.axvline(threshold, color=BLACK, linestyle="--", linewidth=1.4)
-    share = f"{above:,} of {values.size:,} rows above"
+    share = f"{above:,} of {values.size:,} {nouns} above"
     return line, f"threshold {number(float(threshold))}: {share}"
 
 
-def _title(e: Explanation) -> str:
+def _title(e: BaseExplanation) -> str:
     oddest = int(np.argmax(e.outlierness))
-    rows = f"{len(e):,} row{'s' if len(e) > 1 else ''}"
-    return f"{rows}; the oddest is row {e.rows[oddest]} ({number(float(e.outlierness[oddest]))})"
+    count = f"{len(e):,} {e.kind.noun if len(e) == 1 else e.kind.nouns}"
+    return f"{count}; the oddest is {title_of(e.name(oddest))} ({number(float(e.outlierness[oddest]))})"

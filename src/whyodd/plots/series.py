@@ -231,7 +231,7 @@ def _tell(figure: Any, e: PatchExplanation, shown: int, part: float, *, is_grey:
     figure.text(
         0.5, 0.1 / height, "; ".join(told), ha="center", va="bottom", fontsize=_SMALL - 1, color="#555555"
     )
-    title = f"{title_of(e.names[0], 80)}, outlierness {number(float(e.outlierness[0]))}"
+    title = f"{title_of(e.name(0), 80)}, outlierness {number(float(e.outlierness[0]))}"
     figure.suptitle(title, y=1 - 0.1 / height, fontsize=_SMALL + 2, parse_math=False)
 
 

@@ -54,7 +54,7 @@ def strangest(e: PatchExplanation, i: int = 0, figure: Any = None) -> Any:
         _draw_image(figure, e, i, window)
     # Two lines, since a long name would run into the edges of the figure.
     figure.suptitle(
-        f"{title_of(e.names[i], 80)}\n{_told(e, i, window)}", fontsize=_SMALL + 2, parse_math=False
+        f"{title_of(e.name(i), 80)}\n{_told(e, i, window)}", fontsize=_SMALL + 2, parse_math=False
     )
     return figure
 

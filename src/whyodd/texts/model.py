@@ -13,9 +13,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.method import Task
-from whyodd.explainers.registry import find_method
+from whyodd.explainers.registry import method_for_items
 from whyodd.explanations.base import TEXTS, checked_ids
 from whyodd.models.registry import OneClassSVM
 from whyodd.progress import progress_bar
@@ -194,10 +193,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         n_jobs : int, optional
             Threads; all cores if None.
         """
-        chosen, settings, random = find_method(method), keywords(options), generator(random_state)
-        chosen.check_options(method, settings)
-        if settings.pop("normal", None) is not None:
-            raise ValueError(f"normal is for tables, not for a {type(self).__name__}. Leave it out.")
+        chosen, settings, random = method_for_items(self, method, options, random_state)
         messages = as_messages(texts)
         tokens, rows = self._rows(messages)
         own = self._own(messages, exclude_self)

@@ -28,7 +28,7 @@ def _card(e: TextExplanation, i: int, limit: float) -> str:
     rest = f"{percent(e.unexplained_share(i))} belongs to no single word" if e.is_additive else ""
     return (
         "<div style='border-top:1px solid rgba(128,128,128,.45);padding:6px 0'>"
-        f"<div style='opacity:.75'>{escape(e.names[i])}, outlierness {number(float(e.outlierness[i]))}</div>"
+        f"<div style='opacity:.75'>{escape(e.name(i))}, outlierness {number(float(e.outlierness[i]))}</div>"
         f"<div style='white-space:pre-wrap;overflow-wrap:anywhere' dir='auto'>{shaded(e, i, limit)}</div>"
         f"<div>there: {_terms(e, i, e.present(i, _TERMS))}</div>"
         f"<div>missing: {_terms(e, i, e.absent(i, _TERMS))}</div>"

@@ -211,7 +211,7 @@ class TestVarianceWarning:
         X[:, 1] *= 1e-4
         for centers in (X, sparse.csr_array(X)):
             with pytest.warns(UserWarning, match=r"'x0' is [1-9].*e\+0[78] times that of 'x1'"):
-                warn_of_dominating_column(centers, ["x0", "x1"])
+                warn_of_dominating_column(whyodd.DistanceNetwork(centers), ["x0", "x1"])
 
     def test_sparse_centers_are_looked_at_too(self):
         X = sparse.csr_matrix(np.random.default_rng(1).normal(size=(40, 2)) * [1.0, 1000.0])

@@ -84,7 +84,8 @@ def test_names_are_those_given(made):
     e = whyodd.explain(model, items, names=names)
     assert e.names == (*names[:-1], f"{e.kind.noun} {len(items) - 1}")
     assert e[[0]].ids == ("no. 0",)
-    assert "no. " in repr(e[0]) + repr(e.top(1))
+    assert "no. 0" in repr(e[0])
+    assert "no. 0" in e[0]._repr_html_()
     with pytest.raises(ValueError, match=f"1 names came for {len(items)} {e.kind.nouns}"):
         whyodd.explain(model, items, names=["one"])
 

@@ -1,6 +1,7 @@
 """A member of the waist with nothing but outlierness and decompose goes all the way."""
 
 import json
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from made_up.members import SumOfSquares
 from whyodd.evaluation import compare, conservation_gap, flip, stability, unexplained_share
 from whyodd.explainers.explaining import explained_by
 from whyodd.explainers.registry import EXPLAINERS
-from whyodd.network.waist import CAPABILITIES, Decomposition, is_score, offers
+from whyodd.network.waist import CAPABILITIES, Decomposition, is_score, offers, once_per_member
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(40, 3))
@@ -138,3 +139,13 @@ def test_pictures_of_tables(e, name):
     drawn = whyodd.plots.PLOTS[name](e)
     drawn.figure.canvas.draw()
     plt.close("all")
+
+
+def test_what_is_computed_once_goes_with_its_member():
+    calls = []
+    count = once_per_member(lambda member: calls.append(type(member)) or len(calls))
+    one, two = SumOfSquares(), SumOfSquares()
+    assert [count(one), count(two), count(one)] == [1, 2, 1]
+    gone = weakref.ref(one)
+    del one
+    assert gone() is None
