@@ -24,6 +24,7 @@ _MODELS = {
 _NETWORKS = {
     "whyodd.adapters.linear.LinearScore",
     "whyodd.kernels.exponential.Exponential",
+    "whyodd.kernels.rational_quadratic.RationalQuadratic",
     "whyodd.kernels.student.Student",
     "whyodd.network.distance_network.DistanceNetwork",
     "whyodd.maths.hard_poolings.MeanVector",
