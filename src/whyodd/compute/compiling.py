@@ -8,6 +8,7 @@ kernel in its innermost loops. Where it calls a method on the tuple, numba is ha
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import namedtuple
 from dataclasses import fields
 from functools import cache
@@ -19,6 +20,7 @@ import numpy as np
 from numba import njit, types
 from numba.core import caching
 from numba.core.datamodel.models import TupleModel
+from numba.core.errors import NumbaError
 from numba.extending import overload_method, register_model, typeof_impl
 
 from whyodd.compute.vector_math import VECTOR
@@ -32,6 +34,7 @@ _FOREIGN = "ForeignKernel"
 _overload_method: Any = overload_method
 _named_tuple: Any = namedtuple
 _FunctionCache: Any = caching.FunctionCache
+_SERIAL = itertools.count()
 # Methods that compiled code can call on tuples.
 _CALLABLE: set[str] = set()
 
@@ -124,13 +127,34 @@ def _numbers_class(kernel: type[Kernel]) -> Any:
     declared: Any = kernel  # a dataclass, like every kernel
     names = [field.name for field in fields(declared) if field.name != "sigma"]
     is_own = kernel in KERNELS.values()
-    name = f"{kernel.__name__}Numbers" if is_own else f"{_FOREIGN}{kernel.__name__}"
+    # Compiled functions are told apart by the names of types: two kernels of one name need different ones.
+    name = f"{kernel.__name__}Numbers" if is_own else f"{_FOREIGN}{next(_SERIAL)}{kernel.__name__}"
     plain = _named_tuple(name, dict.fromkeys([*names, "q", "log_height"]))
     made = type(name, (_Numbers, plain), {"__module__": __name__, "kernel_class": kernel})
     for method_name, method in inspect.getmembers(kernel, inspect.isfunction):
         if not method_name.startswith("__"):
             _let_compiled_code_call(method_name, inspect.signature(method))
+    if not is_own:
+        _check_formulas(made)
     return made
+
+
+def _check_formulas(made: Any) -> None:
+    """Compile the formulas of a kernel from elsewhere alone: if that fails, say so in one sentence."""
+    try:
+        _all_formulas(made(*np.ones(len(made._fields))), 1.0)
+    except NumbaError as error:
+        raise TypeError(
+            f"{made.kernel_class.__name__} cannot be compiled: its formulas take numbers, and may use its "
+            "fields, q, log_height, methods of its own, whyodd.kernels.functions, math and np. The error "
+            "above names the line."
+        ) from error
+
+
+@njit
+def _all_formulas(numbers: Any, e: float) -> Any:
+    shape = numbers.log_profile(e), numbers.profile(e), numbers.steepness(e)
+    return shape, numbers.outlierness(-e, e), numbers.rise(e), numbers.explained_part(e, e)
 
 
 def _let_compiled_code_call(name: str, signature: inspect.Signature) -> None:

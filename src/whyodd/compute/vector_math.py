@@ -60,11 +60,12 @@ _LN2_HIGH64, _LN2_LOW64 = 0.693147180369123816490, 1.90821492927058770002e-10
 _LN2_HIGH32, _LN2_LOW32 = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _PER_LN2_64, _PER_LN2_32 = 1.4426950408889634, np.float32(1.4426950408889634)
 _SMALLEST64, _SMALLEST32 = -708.0, np.float32(-87.0)
-_LARGEST64, _LARGEST32, _INFINITE32 = 709.0, np.float32(88.0), np.float32(np.inf)
+# With these powers of two the exponent's bits are those of infinity.
+_INFINITE_POWER64, _INFINITE_POWER32 = 1024.0, np.float32(128.0)
 
 
 def _exp64(x: Any) -> Any:
-    k = np.rint(x * _PER_LN2_64)
+    k = min(np.rint(x * _PER_LN2_64), _INFINITE_POWER64)
     r = x - k * _LN2_HIGH64
     r = r - k * _LN2_LOW64
     p = 1.0 / 479001600.0
@@ -81,11 +82,11 @@ def _exp64(x: Any) -> Any:
     p = p * r + 1.0
     p = p * r + 1.0
     power = np.int64(np.float64(k + (_ROUND64 + 1023.0)).view(np.int64) << 52).view(np.float64)
-    return np.inf if x > _LARGEST64 else p * power if x > _SMALLEST64 else 0.0
+    return p * power if x > _SMALLEST64 else 0.0
 
 
 def _exp32(x: Any) -> Any:
-    k = np.rint(x * _PER_LN2_32)
+    k = min(np.rint(x * _PER_LN2_32), _INFINITE_POWER32)
     r = x - k * _LN2_HIGH32
     r = r - k * _LN2_LOW32
     p = np.float32(1.0 / 5040.0)
@@ -99,7 +100,7 @@ def _exp32(x: Any) -> Any:
     power = np.int32(np.float32(k + (_ROUND32 + np.float32(127.0))).view(np.int32) << np.int32(23)).view(
         np.float32
     )
-    return _INFINITE32 if x > _LARGEST32 else p * power if x > _SMALLEST32 else np.float32(0.0)
+    return p * power if x > _SMALLEST32 else np.float32(0.0)
 
 
 # x = 2^k f with f in [√½, √2); log f = 2 artanh(s), s = (f - 1) / (f + 1), |s| < 0.172.
@@ -157,4 +158,4 @@ def _log1p64(x: Any) -> Any:
 def _log1p32(x: Any) -> Any:
     one = np.float32(1.0)
     u = one + x
-    return log(u) - ((u - one) - x) / u if x < _BIG32 else _INFINITE32
+    return log(u) - ((u - one) - x) / u if x < _BIG32 else np.float32(np.inf)

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from whyodd.compute import vector_math
-from whyodd.compute.vector_math import exp, log
+from whyodd.kernels.functions import exp, log, log1p
 
 DTYPES = (np.float32, np.float64)
 # In units in the last place of the exact value. The module promises 2; exp in float64 has 2.27 just below
@@ -33,6 +33,12 @@ def exp_of(x, out):
 def log_of(x, out):
     for i in range(x.size):
         out[i] = log(x[i])
+
+
+@njit
+def log1p_of(x, out):
+    for i in range(x.size):
+        out[i] = log1p(x[i])
 
 
 def compiled(function, values, dtype):
@@ -118,3 +124,23 @@ def test_compiled_functions_keep_the_dtype_and_agree_with_the_python_ones(name, 
     python = getattr(vector_math, name)(x)
     assert python.dtype == dtype
     np.testing.assert_allclose(got, python, rtol=3 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exp_of_positive_numbers_grows_to_infinity(dtype):
+    top = {np.float32: 88.0, np.float64: 709.0}[dtype]
+    x, got = compiled(exp_of, np.linspace(0.0, top, 500), dtype)
+    assert (ulps(got, x, mpmath.exp) <= EXP_ULP[dtype]).all()
+    _, beyond = compiled(exp_of, [1.01 * top, 2.0 * top, 1e30, np.inf], dtype)
+    assert (beyond == np.inf).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_log1p_keeps_the_digits_of_small_numbers(dtype):
+    smallest, largest = {np.float32: (-30, 37), np.float64: (-300, 307)}[dtype]
+    values = np.concatenate([[0.0], np.logspace(smallest, -1, 500), np.logspace(-1, largest, 500)])
+    x, got = compiled(log1p_of, values, dtype)
+    assert got[0] == 0.0
+    # A logarithm, a quotient and a difference.
+    assert (ulps(got[1:], x[1:], mpmath.log1p) <= 4.0).all()
+    assert compiled(log1p_of, [np.inf], dtype)[1][0] == np.inf

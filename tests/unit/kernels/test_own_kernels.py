@@ -209,3 +209,27 @@ def test_gradients_are_those_of_small_steps(rng):
             step = 1e-6 * np.eye(3)[i]
             slopes[:, i] = (network.outlierness(X + step) - network.outlierness(X - step)) / 2e-6
         np.testing.assert_allclose(gradient(network, X), slopes, rtol=1e-5, atol=1e-7 * np.abs(slopes).max())
+
+
+def test_formulas_that_cannot_be_compiled_are_a_clear_error(rng):
+    @dataclass(frozen=True)
+    class Ratio(Kernel):
+        sigma: float = 1.0
+
+        def log_profile(self, e):
+            return -e.as_integer_ratio()[0]
+
+        def steepness(self, e):
+            return e
+
+    with pytest.raises(TypeError, match=r"^Ratio cannot be compiled.*names the line\.$"):
+        whyodd.DistanceNetwork(rng.normal(size=(5, 2)), None, Ratio()).outlierness(np.ones((1, 2)))
+
+
+def test_a_kernel_defined_anew_is_another_kernel(rng):
+    """As in a notebook, where a cell is changed and run again."""
+    X, U = rng.normal(size=(3, 2)), rng.normal(size=(20, 2))
+    scores = [
+        whyodd.DistanceNetwork(U, None, hyperbolic_secant(width)()).outlierness(X) for width in (0.5, 2.0)
+    ]
+    assert (scores[1] > scores[0]).all()

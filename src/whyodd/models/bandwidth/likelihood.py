@@ -93,8 +93,8 @@ def _bracket(rows: Points, weights: Floats, measured: NDArray[np.intp], unit: Ke
     (d_ij/σ)^q and p over the other rows j. Distances lie between that of the nearest row and the diameter,
     which is at most twice the distance of any row to the farthest.
     """
-    nearest = nearest_neighbor_distances(rows)[measured]
-    diameter = 2.0 * euclidean_distances(rows[:1], rows).max(axis=1)
+    nearest = np.asarray(nearest_neighbor_distances(rows)[measured], dtype=np.float64)
+    diameter = np.array([2.0 * float(euclidean_distances(rows[:1], rows).max())])
     d = rows.shape[1]
     return _stationary(nearest, weights[measured], unit, d), _stationary(diameter, np.ones(1), unit, d)
 
