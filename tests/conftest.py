@@ -1,6 +1,8 @@
-"""What all tests share: where the real data are, and how hypothesis runs."""
+"""What all tests share: where the real data are, how hypothesis runs, and what the quick run leaves out."""
 
 import os
+import random
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,41 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """A test that asks for the real data without the mark would escape the check above."""
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("data"):
             raise pytest.UsageError(f"{item.nodeid} uses data_dir: mark it with @pytest.mark.data.")
+    _thin_out(items)
+
+
+# A test over several lists (cases x kernels x dtypes x layouts) repeats itself. With more cases than this
+# the quick run takes as many as it needs to meet every value of every list; `-m full` has the others.
+_MOST_CASES = 12
+
+
+def _thin_out(items):
+    cases = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, some in cases.items():
+        if len(some) > _MOST_CASES:
+            for item in _repeating(name, some):
+                item.add_marker("full")
+
+
+def _repeating(name, items):
+    """Those whose every value another one has, taken in an order that is random but always the same."""
+    met = set()
+    for item in random.Random(name).sample(items, len(items)):
+        values = {(argument, _key(value)) for argument, value in item.callspec.params.items()}
+        if values <= met:
+            yield item
+        met |= values
+
+
+def _key(value):
+    """What tells one value of a list from another."""
+    return repr(value) if isinstance(value, str | int | float | type | None) else id(value)

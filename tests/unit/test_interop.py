@@ -268,6 +268,7 @@ def test_searches_with_labels(name):
     assert (e.relevance.argmax(axis=1) == 0).all()
 
 
+@pytest.mark.full
 def test_searches_by_likelihood_in_two_processes():
     pipeline = make_pipeline(StandardScaler(), whyodd.KernelDensity())
     grid = {"kerneldensity__sigma": [0.01, 0.5, 50.0]}

@@ -26,6 +26,7 @@ def lines_of(start):
     return [line for line in LINES if line.startswith(start)]
 
 
+@pytest.mark.full
 def test_the_first_table(tmp_path):
     (make,), (explain,) = lines_of("python -c"), lines_of("whyodd explain wine.csv")
     shown = README.split(explain)[1].split("```text\n")[1].split("```")[0]

@@ -63,7 +63,7 @@ class Adapter(NamedTuple):
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
-    """Network of a fitted detector of the package."""
+    """Network of a fitted detector of the package: o grows as its ``score_samples`` falls."""
     require_fitted(model, "network_")
     return model.network_
 

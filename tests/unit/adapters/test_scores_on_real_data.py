@@ -26,6 +26,7 @@ def _name(case):
 
 
 # One of the columns is the difference of two others: what scikit-learn says of such covariances is true.
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:The covariance matrix associated to your dataset is not full rank")
 @pytest.mark.filterwarnings("ignore:Determinant has increased:RuntimeWarning")
 @pytest.mark.data

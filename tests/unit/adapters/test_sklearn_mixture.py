@@ -31,6 +31,7 @@ def test_tied_components_share_one_metric():
     assert isinstance(network.metric, LinearMetric)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["full", "diag"])
 def test_784_dimensions_do_not_underflow(kind):
     rows = RNG.normal(size=(40, 784)) * 1e-3

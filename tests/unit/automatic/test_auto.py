@@ -344,6 +344,7 @@ def test_two_rows_are_enough():
     assert far < near
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pl.DataFrame])
 def test_more_than_a_million_rows(kind):
     rng = np.random.default_rng(0)

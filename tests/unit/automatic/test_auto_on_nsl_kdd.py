@@ -22,6 +22,7 @@ def pipeline(connections):
     return whyodd.auto(connections[0])
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_finds_attacks(pipeline, connections):
     _, rows, is_attack = connections

@@ -172,6 +172,7 @@ def test_nothing_from_standard_input(command):
     check_error(run(command, "-", input=b""), "Standard input is empty")
 
 
+@pytest.mark.full
 def test_a_column_of_a_million_distinct_texts(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("name\n" + "\n".join(np.arange(10**6).astype("U8")).replace("\n", "\nn"))

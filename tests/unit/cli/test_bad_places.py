@@ -132,6 +132,7 @@ def test_a_full_disk(folder, tmp_path, command):
         assert only_old_files(tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", WRITING)
 def test_files_that_may_not_grow(folder, tmp_path, command):
     put_old_files(tmp_path)
@@ -194,6 +195,7 @@ def shell(words):
     return subprocess.run(["bash", "-c", words], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.full
 def test_standard_input_that_is_closed():
     done = shell("W score - --quiet <&-")
     assert (done.returncode, done.stdout) == (1, "")
@@ -214,6 +216,7 @@ def test_letters_that_a_terminal_lacks(tmp_path):
     assert [line.split(",")[1] for line in written] == ["é", "ü", "ß"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [(), ("--json",), ("--out", "-")], ids=["table", "json", "scores"])
 def test_no_room_to_print(folder, tmp_path, options):
     arguments = ("score", folder / "small.csv", "--model", folder / "quick.whyodd", "--quiet", *options)
@@ -292,6 +295,7 @@ def place(tmp_path):
     return tmp_path / "place"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_interrupted(folder, tmp_path, place, moment):
     arguments, words = MOMENTS[moment]

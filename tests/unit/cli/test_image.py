@@ -115,6 +115,7 @@ class TestResults:
         first, second = ((tmp_path / name / "scratched.png").read_bytes() for name in ("a", "b"))
         assert first == second
 
+    @pytest.mark.full
     def test_as_a_process(self, pictures, tmp_path):
         command = [sys.executable, "-c", "from whyodd.cli.app import main; main()", "image"]
         done = subprocess.run(

@@ -36,6 +36,7 @@ def test_help_has_an_example_and_the_names():
     assert all(name in done.stdout for name in EXPERIMENTS)
 
 
+@pytest.mark.full
 def test_prototypes_and_again(tmp_path):
     first = run("prototypes", "--quick", "--out", tmp_path, "--seed", 3, "--quiet")
     assert first.exit_code == 0

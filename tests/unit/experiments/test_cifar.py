@@ -148,6 +148,7 @@ def test_convergence_of_the_nearest_neighbour_is_measured():
     assert statements(results)[3].verdict == "does not hold"
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_curves_begin_with_the_outlierness(outcome, data_dir, tmp_path):
     data = FEW.load(Source(data_dir))

@@ -102,6 +102,7 @@ def test_other_classes_are_drawn_alike(tmp_path):
     assert 12 <= min(counts.values()) <= max(counts.values()) <= 55
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_both_sides_and_what_is_unexplained_make_up_the_outlierness(outcome):
     step = step_of(outcome[0], 5)

@@ -189,6 +189,7 @@ def size_of(draft):
     return draft.stat().st_size if draft.exists() else -1
 
 
+@pytest.mark.full
 def test_a_killed_process_leaves_the_old_file(tmp_path):
     told = other_process("kill", tmp_path, cwd=tmp_path)
     left = told.split()[1:]

@@ -31,6 +31,7 @@ def share_of_the_pair(model):
     return positive[:2].sum() / positive.sum()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: "".join(repr(model).split()))
 def test_a_broken_correlation_is_blamed_on_the_pair(model):
     shares = []

@@ -81,6 +81,7 @@ DETECTORS = [
 over_detectors = pytest.mark.parametrize("detector", DETECTORS)
 
 
+@pytest.mark.full
 @over_detectors
 def test_uniform_on_exchangeable_rows(detector, rng):
     """New normal rows, each against calibration rows of its own: 200 independent p-values."""

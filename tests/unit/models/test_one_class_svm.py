@@ -80,6 +80,7 @@ def assert_same_as_libsvm(X, sigma, nu, tol=1e-6, scored=None):
     assert np.abs(decision - decision_theirs).max() <= 1e-3 * np.ptp(decision_theirs)
 
 
+@pytest.mark.full
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("nu", [0.05, 0.2])
@@ -96,6 +97,7 @@ def test_same_as_libsvm_on_patches(data_dir, factor):
     assert_same_as_libsvm(X, factor * nn_bandwidth(X), 0.1)
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_same_as_libsvm_on_digits(data_dir):
     """At this bandwidth nearly every row is on the boundary: decision values differ on other rows only."""
@@ -105,6 +107,7 @@ def test_same_as_libsvm_on_digits(data_dir):
     assert_same_as_libsvm(zeros, 400.0, 0.01, scored=others)
 
 
+@pytest.mark.full
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLES)
 def test_default_tolerance_on_real_tables(data_dir, name):
@@ -653,6 +656,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
 @pytest.mark.parametrize("n", [3000, 20_000], ids=["dense", "working-sets"])
 def test_ctrl_c_during_a_long_fit(n):

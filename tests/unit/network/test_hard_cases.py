@@ -349,6 +349,7 @@ LARGE_CASES = {
 }
 
 
+@pytest.mark.full
 @over_dtypes
 @pytest.mark.parametrize("q", [1.0, 2.0, 3.0])
 @pytest.mark.parametrize("family", FAMILIES)

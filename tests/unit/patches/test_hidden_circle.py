@@ -22,6 +22,7 @@ def circle(request):
     return image, is_inside, model.fit(image).explain(image)
 
 
+@pytest.mark.full
 def test_relevance_is_inside_the_circle(circle):
     _, is_inside, e = circle
     assert contrast(e.heatmap(0), is_inside) >= 5.0

@@ -117,6 +117,7 @@ class TestKnownCause:
             else:
                 assert model.explain(frame).items[0].times is not None
 
+    @pytest.mark.full
     def test_where_most_relevance_is(self, data_dir, tmp_path):
         hits = {}
         for name, frame, spans in nab(data_dir):
@@ -146,6 +147,7 @@ class TestKnownCause:
             assert hits[name]
 
 
+@pytest.mark.full
 class TestServers:
     """Servers with 19 measures each, and for each incident the measures that experts named as its causes."""
 

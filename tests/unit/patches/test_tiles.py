@@ -33,6 +33,7 @@ def total_outlierness(model, values):
 
 
 # One test for all that is learnt from the run: it takes most of a minute, and workers share no fixtures.
+@pytest.mark.full
 @pytest.mark.data
 def test_relevance_finds_defects_best_and_leaves_good_tiles_calm(data_dir):
     result = tiles.compare(data_dir / "magnetic_tile", tiles.FEW_PATCHES)

@@ -152,6 +152,7 @@ class TestMap:
             boxes = text_boxes(ax)
             assert (hides(boxes), cut(ax, boxes)) == ([], [])
 
+    @pytest.mark.full
     def test_many_rows_are_sampled_in_time(self):
         rows = np.random.default_rng(0).standard_t(3, size=(5500, 20))
         e = whyodd.explain(whyodd.DistanceNetwork(np.zeros((1, 20))), rows)

@@ -219,6 +219,7 @@ def drawn_labels(axis):
     return [label for tick in ticks for label in (tick.label1, tick.label2) if label.get_visible()]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("channels", "top"), [(1, 8), (3, 8), (60, 8), (60, 20)])
 def test_nothing_overlaps(channels, top):
     long = (

@@ -188,6 +188,7 @@ def test_refuses_a_summary_that_lacks_something():
         render(summary)
 
 
+@pytest.mark.full
 def test_any_number_of_rows_fits():
     summary = table(20, 0)
     one = table(0, 1)["rest"][0]
@@ -198,6 +199,7 @@ def test_any_number_of_rows_fits():
     assert listed(page) + unlisted(page) == 200_020
 
 
+@pytest.mark.full
 def test_any_number_of_cards_fits():
     one = table(1, 0)["anomalies"][0]
     summary = {**table(0, 50), "anomalies": [{**one, "rank": rank} for rank in range(1, 10_001)]}

@@ -136,6 +136,7 @@ def test_an_empty_message_lacks_everything(e):
     assert "it lacks" in e.why(1)
 
 
+@pytest.mark.full
 def test_a_message_of_a_megabyte(model):
     e = model.explain(["the pump is open " * 60_000])
     assert len(e.tokens(0)) == 240_000

@@ -13,6 +13,7 @@ def found(data_dir):
     return areas(model, marked_posts(data_dir, "trial"))
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_relevance_finds_the_marked_words(found):
     assert found[OURS].size > 600

@@ -232,6 +232,7 @@ def numpy_peak(function):
         tracemalloc.stop()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("pooling", [Nearest.mean(5), MeanVector(5)], ids=repr)
 @pytest.mark.parametrize("d", [10, 20])
 @pytest.mark.parametrize("method", ["outlierness", "decompose"])

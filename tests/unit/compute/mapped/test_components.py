@@ -216,6 +216,7 @@ def numpy_peak(function):
         tracemalloc.stop()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["diagonals", "squares", "one for all"])
 @pytest.mark.parametrize("width", [None, 700], ids=["plain", "before a map"])
 def test_memory_stays_within_the_bound_whatever_the_number_of_rows(kind, width):

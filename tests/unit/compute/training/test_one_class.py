@@ -166,6 +166,7 @@ def test_every_path_finds_the_optimum(rng, memory_mb, sigma):
     assert_solves(solution, Dual.of(X, kernel, 0.15), 1e-5)
 
 
+@pytest.mark.full
 @over_memory
 @pytest.mark.parametrize("seed", [4, 7])
 @in_small_parts
@@ -222,6 +223,7 @@ def test_coarse_matrix_is_used_where_it_fits_and_only_there(rng, monkeypatch):
     assert max(sizes, default=0) <= 64
 
 
+@pytest.mark.full
 def test_full_size_constants_on_a_few_thousand_points(rng):
     """Nothing patched: above 4,096 points working sets and the coarse matrix come in."""
     X, kernel = rng.standard_normal((4500, 3)), Exponential(sigma=0.3)
