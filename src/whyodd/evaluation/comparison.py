@@ -193,9 +193,9 @@ def compare(
     0     dtd  0.31        0.01
     1  random  0.45        0.02
     """
-    chosen = _choose(metrics, model, mask)
     methods = _checked_names(methods, "methods", "['dtd', 'nearest']")
     settings = _checked_options(options, methods)
+    chosen = _choose(metrics, model, mask)
     frame = None if has_windows(model) else as_frame(X)
     with progress_bar(len(methods), "Comparing methods") if progress else nullcontext() as told:
         lines: list[dict[str, Any]] = []
