@@ -48,7 +48,7 @@ def table(shown=12, rest=30, rows=10_000):
 
 def frame(kind, noun, *, odd, rows, shown):
     return {
-        "version": "0.1.0",
+        "version": "0.2.0",
         "kind": kind,
         "title": f"Odd {noun}s",
         "method": "dtd",
