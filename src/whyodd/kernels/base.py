@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating]
 
-# Energies beyond this count as this where a ratio of two of them is formed.
-_LARGEST_ENERGY = 1e300
+# Energies beyond this count as this in ratios: two of them can still be added.
+_LARGEST_ENERGY = 8.9e307
 
 
 class Kernel(ABC):

@@ -363,7 +363,7 @@ def test_large_problems_agree_with_the_reference(name, family, q, dtype):
 
 
 @pytest.mark.parametrize("q", [0.5, 1.0])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["exponential", "student"])  # o grows with d^q, a number at this distance
 @pytest.mark.parametrize(("dtype", "size"), [(np.float64, 1e200), (np.float32, 1e30)])
 def test_rows_whose_squared_distance_overflows_are_explained(dtype, size, family, q):
     case = ordinary(np.float64)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Sums run in the dtype of the row within a chunk and in float64 across chunks.
 CHUNK = 256
-# Energies beyond these count as these where a ratio of two of them is formed.
-_LARGEST32, _LARGEST64 = 1e36, 1e300
+# Energies beyond these count as these in ratios: two of them can still be added.
+_LARGEST32, _LARGEST64 = 1.6e38, 8.9e307
 
 
 class Pool(NamedTuple):
