@@ -172,7 +172,7 @@ def test_wrong_centers_are_a_clear_error(wrong):
 def test_a_kernel_of_another_type_is_a_clear_error(kernel):
     with pytest.raises((TypeError, ValueError), match="kernel") as error:
         DistanceNetwork(np.eye(2), kernel=kernel)
-    assert_clear(error, "Kernel", "Exponential")
+    assert_clear(error, "whyodd.kernels.Kernel", "Exponential")
 
 
 # ---- immutability -----------------------------------------------------------------------------------------
