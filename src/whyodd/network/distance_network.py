@@ -446,7 +446,9 @@ def _checked_kernel(kernel: Kernel | None) -> Kernel:
 
 def _check_pooling(pooling: object, metric: Metric | None, m: int) -> None:
     if not isinstance(pooling, Pooling):
-        raise TypeError(f"pooling must be a whyodd Pooling, but {type(pooling).__name__} came.")
+        raise TypeError(
+            f"pooling must be one of whyodd.maths.hard_poolings, but {type(pooling).__name__} came."
+        )
     if isinstance(metric, ComponentMetric):
         message = "A metric per center is for soft pooling. Pass a LinearMetric, or no pooling."
         raise ValueError(message)  # noqa: TRY004 - a metric, but not for this pooling

@@ -161,7 +161,7 @@ def test_models_predict_with_the_signs_of_scikit_learn(made):
     labels, scores = model.predict(items), model.score_samples(items)
     assert set(labels) <= {-1, 1}
     np.testing.assert_allclose(model.decision_function(items), scores - model.offset_)
-    np.testing.assert_array_equal(labels == -1, scores < -model.threshold_)
+    np.testing.assert_array_equal(labels == -1, scores < model.offset_)
     e = whyodd.explain(model, items)
     np.testing.assert_array_equal(e.is_odd, labels == -1)
 

@@ -108,7 +108,12 @@ def other_process(*arguments, cwd, **environment):
 
 
 def test_another_process_explains_with_the_same_bytes(tmp_path):
-    """Whatever its folder, its order of sets and its number of threads."""
+    """Whatever its folder, its order of sets and its number of threads.
+
+    A process that has compiled a loop itself may differ in the last bit from those that load it from disk:
+    numba lets functions that it has just compiled call copies that were optimised on their own. So both are
+    other processes, and compile nothing.
+    """
     fitted = models()
     for name, model in fitted.items():
         whyodd.save(model, tmp_path / f"{name}.whyodd")
@@ -120,14 +125,15 @@ def test_another_process_explains_with_the_same_bytes(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     threads = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"], "1")
-    other_process("explain", tmp_path, cwd=elsewhere, PYTHONHASHSEED="7", **threads)
-
-    kinds = dict(explanations(tmp_path))
-    assert kinds.keys() == fitted.keys() | {"explanation", "of_texts", "of_patches"}
-    for name, e in kinds.items():
-        for part, content in numbers(e).items():
-            assert (tmp_path / f"{name} {part}.txt").read_text() == content, (name, part)
-    assert numbers(kinds["explanation"]) == numbers(kinds["automatic"]) == numbers(mixed)
+    told = []
+    other_process("explain", tmp_path, cwd=elsewhere)  # compiles what no process has so far
+    for environment in ({}, {"PYTHONHASHSEED": "7", **threads}):
+        other_process("explain", tmp_path, cwd=elsewhere, **environment)
+        told.append({file.stem: file.read_text() for file in tmp_path.glob("*.txt")})
+    first, second = told
+    assert first == second
+    assert {name.split()[0] for name in first} == fitted.keys() | {"explanation", "of_texts", "of_patches"}
+    assert first["explanation outlierness"] == text_of_bytes(mixed.outlierness)
 
 
 # ---- killed -----------------------------------------------------------------------------------------------

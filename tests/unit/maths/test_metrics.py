@@ -64,7 +64,7 @@ def test_a_metric_per_center_is_for_soft_pooling():
 
 
 def test_anything_else_is_no_metric():
-    with pytest.raises(TypeError, match=r"metric must be one of whyodd\.metrics, but ndarray came"):
+    with pytest.raises(TypeError, match=r"metric must be one of whyodd\.maths\.metrics, but ndarray came"):
         DistanceNetwork(CENTERS, metric=np.eye(3))
 
 
