@@ -13,12 +13,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from whyodd.cli.table_options import (
+    METHODS,
     AsJson,
     Columns,
     Data,
     Drop,
     IdColumn,
-    Method,
     Model,
     Quiet,
     Seed,
@@ -92,10 +92,10 @@ class Evaluation:
 def _methods(text: str) -> tuple[str, ...]:
     """Names of methods in a list such as "dtd,nearest"."""
     names = names_of(text or None)
-    unknown = [name for name in names if name not in list(Method)]
+    unknown = [name for name in names if name not in METHODS]
     if unknown or not names:
         given = repr(unknown[0]) if unknown else "nothing"
-        raise typer.BadParameter(f"--methods has {given}. Choose among: {', '.join(Method)}.")
+        raise typer.BadParameter(f"--methods has {given}. Choose among: {', '.join(METHODS)}.")
     return tuple(dict.fromkeys(names))
 
 
@@ -111,7 +111,7 @@ def evaluate(
         str | None, typer.Option(help="The label of normal rows; all others are anomalies.")
     ] = None,
     methods: Annotated[
-        str, typer.Option(help=f"Ways to explain, as in dtd,nearest: {', '.join(Method)}.")
+        str, typer.Option(help=f"Ways to explain, as in dtd,nearest: {', '.join(METHODS)}.")
     ] = ",".join(_METHODS),
     columns: Columns = None,
     drop: Drop = None,

@@ -52,9 +52,7 @@ def explain(
         list[str] | None,
         typer.Option(help="Columns to take as one, as in 'address=street,city'; may come several times."),
     ] = None,
-    method: Annotated[
-        Method, typer.Option(help="How to explain; all but dtd are there to compare.")
-    ] = Method.DTD,
+    method: Method = "dtd",
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to print.")] = 10,
     share: Share = None,
     out: Annotated[
@@ -86,7 +84,7 @@ def explain(
         "--drop": drop,
         "--id-column": id_column,
         "--groups": groups,
-        "--method": method.value if method != Method.DTD else None,
+        "--method": method if method != "dtd" else None,
         "--share": share,
         "--seed": seed or None,
     }
@@ -99,7 +97,7 @@ def explain(
         model=model,
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
         groups=grouped,
-        method=method.value,
+        method=method,
         top=top,
         share=share,
         random_state=seed,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,21 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Method(StrEnum):
-    """Methods of ``EXPLAINERS`` that are for tables; here, so that ``--help`` need not import them."""
+# A method is the file of its name. Looked up so, since `--help` need not wait until all of them are imported.
+METHODS = tuple(
+    sorted(
+        file.stem
+        for file in (Path(__file__).parents[1] / "explainers" / "methods").glob("[a-z]*.py")
+        if file.stem != "sobel"  # for images
+    )
+)
 
-    DTD = "dtd"
-    COIN = "coin"
-    INTEGRATED_GRADIENTS = "integrated_gradients"
-    MEAN = "mean"
-    MICENKOVA = "micenkova"
-    MVN = "mvn"
-    NEAREST = "nearest"
-    OCCLUSION = "occlusion"
-    RANDOM = "random"
-    SENSITIVITY = "sensitivity"
-    SHAP = "shap"
-    TAYLOR = "taylor"
+
+def _known_method(name: str) -> str:
+    if name not in METHODS:
+        raise typer.BadParameter(f"{name!r} is no way to explain. Choose among: {', '.join(METHODS)}.")
+    return name
 
 
 Data = Annotated[
@@ -54,6 +52,13 @@ Share = Annotated[
         min=1e-6,
         max=0.5,
         help="Call this share of the rows used for training odd; by default the model's own threshold.",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        callback=_known_method,
+        help=f"How to explain: {', '.join(METHODS)}; all but dtd are there to compare.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")]

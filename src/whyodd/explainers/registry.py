@@ -16,7 +16,7 @@ from whyodd.explainers.methods.nearest import nearest
 from whyodd.explainers.methods.occlusion import occlusion
 from whyodd.explainers.methods.random import random, random_item
 from whyodd.explainers.methods.sensitivity import sensitivity, slope
-from whyodd.explainers.methods.shapley import shapley
+from whyodd.explainers.methods.shap import shapley
 from whyodd.explainers.methods.sobel import edges, edges_of_item
 from whyodd.explainers.methods.taylor import taylor
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import whyodd
 from made_up.orders import orders
 from whyodd.cli.app import app
-from whyodd.cli.table_options import Method
+from whyodd.cli.table_options import METHODS
 from whyodd.explainers import EXPLAINERS
 from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import OTHERS, UNEXPLAINED, number, observation, percent
@@ -349,7 +349,7 @@ def test_wrong_usage(folder, options):
 
 
 def test_methods_are_those_for_tables():
-    assert sorted(Method) == sorted(EXPLAINERS.keys() - {"sobel"})
+    assert list(METHODS) == sorted(EXPLAINERS.keys() - {"sobel"})
 
 
 def test_help_has_an_example_and_costs_no_training():

@@ -8,7 +8,7 @@ from numba.core.dispatcher import Dispatcher
 
 import whyodd
 from whyodd.explainers.method import Task
-from whyodd.explainers.methods.shapley import shapley
+from whyodd.explainers.methods.shap import shapley
 from whyodd.kernels import Exponential
 
 RNG = np.random.default_rng(0)
