@@ -130,10 +130,15 @@ def _numbers_class(kernel: type[Kernel]) -> Any:
     # Compiled functions are told apart by the names of types: two kernels of one name need different ones.
     name = f"{kernel.__name__}Numbers" if is_own else f"{_FOREIGN}{next(_SERIAL)}{kernel.__name__}"
     plain = _named_tuple(name, dict.fromkeys([*names, "q", "log_height"]))
-    made = type(name, (_Numbers, plain), {"__module__": __name__, "kernel_class": kernel})
-    for method_name, method in inspect.getmembers(kernel, inspect.isfunction):
-        if not method_name.startswith("__"):
-            _let_compiled_code_call(method_name, inspect.signature(method))
+    methods = {
+        method_name: method
+        for method_name, method in inspect.getmembers(kernel, inspect.isfunction)
+        if not method_name.startswith("__")
+    }
+    # The methods are for loops that run as plain Python, in a debugger; compiled ones find their own.
+    made = type(name, (_Numbers, plain), {"__module__": __name__, "kernel_class": kernel, **methods})
+    for method_name, method in methods.items():
+        _let_compiled_code_call(method_name, inspect.signature(method))
     if not is_own:
         _check_formulas(made)
     return made

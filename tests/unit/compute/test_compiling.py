@@ -51,3 +51,20 @@ def test_own_families_come_from_disk_and_others_leave_nothing_there(run):
     assert (first, second) == ("[0, 2]", "[1, 1]")
     assert written == then
     assert sum("log_similarities" in name for name in written) == 1
+
+
+def test_loops_run_as_plain_python_in_a_debugger():
+    script = (
+        "import numpy as np, whyodd\n"
+        "kernels = [kind() for kind in whyodd.kernels.KERNELS.values()]\n"
+        "for X in (np.eye(3), np.eye(3, dtype=np.float32)):\n"
+        "    for kernel in kernels:\n"
+        "        parts = whyodd.DistanceNetwork(np.eye(3), kernel=kernel).decompose(2 * X)\n"
+        "        total = parts.relevance.sum(axis=1) + parts.unexplained\n"
+        "        np.testing.assert_allclose(total, parts.outlierness, rtol=1e-5)\n"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
