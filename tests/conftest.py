@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items):
 
 # A test over several lists (cases x kernels x dtypes x layouts) repeats itself. With more cases than this
 # the quick run takes as many as it needs to meet every value of every list; `-m full` has the others.
-_MOST_CASES = 12
+_MOST_CASES = 6
 
 
 def _thin_out(items):

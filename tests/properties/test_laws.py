@@ -148,6 +148,8 @@ def test_input_relevance_and_unexplained_sum_to_the_outlierness(model):
 @law
 @given(models(), st.sampled_from([np.float32, np.float64]))
 def test_no_relevance_is_negative(model, dtype):
+    # Beyond the largest float32 there is a clear error: m^(1/β) of a rational quadratic kernel for small β.
+    assume(model.result.outlierness.max() < np.finfo(dtype).max / 1e3)
     e = model.network.decompose(model.X.astype(dtype))
     assert (e.relevance >= 0).all()
     assert (e.unexplained >= 0).all()

@@ -63,6 +63,7 @@ def test_what_is_inside_is_named(model, message):
         whyodd.neuralize(model.fit(X))
 
 
+@pytest.mark.full
 def test_pyod_is_not_imported():
     code = (
         "import sys, numpy as np, whyodd; from sklearn.svm import OneClassSVM; X = np.eye(3); "

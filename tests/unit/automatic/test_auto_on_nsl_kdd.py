@@ -7,6 +7,9 @@ from sklearn.metrics import roc_auc_score
 
 import whyodd
 
+# The model of real connections takes a while.
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def connections(data_dir):
@@ -22,7 +25,6 @@ def pipeline(connections):
     return whyodd.auto(connections[0])
 
 
-@pytest.mark.full
 @pytest.mark.data
 def test_finds_attacks(pipeline, connections):
     _, rows, is_attack = connections

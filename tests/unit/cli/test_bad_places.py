@@ -227,6 +227,7 @@ def test_no_room_to_print(folder, tmp_path, options):
     assert (tmp_path / "errors").read_text() == said
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [("--json", "--top", "20000"), ("--out", "-")], ids=["json", "scores"])
 def test_nobody_reads_on(folder, tmp_path, options):
     """As in ``whyodd score ... | head -1``: no error to speak of."""
@@ -308,6 +309,7 @@ def test_interrupted(folder, tmp_path, place, moment):
     assert only_old_files(place)
 
 
+@pytest.mark.full
 def test_interrupted_while_it_reads(tmp_path, place):
     os.mkfifo(tmp_path / "pipe.csv")
     started = Started(tmp_path / "printed", "fit", tmp_path / "pipe.csv", "--out", place / "model.whyodd")

@@ -91,6 +91,7 @@ class TestCommand:
             assert percent(odd.reasons[0].share) in done.stdout
         assert [path.name for path in tmp_path.iterdir()] == ["odd.csv"]
 
+    @pytest.mark.full
     def test_unwritable_file_is_a_clear_error(self, tmp_path):
         done = run("demo", "--top", 1, "--out", tmp_path / "absent" / "odd.csv")
         assert done.returncode == 1

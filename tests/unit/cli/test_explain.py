@@ -206,6 +206,7 @@ class TestRowsAndModels:
             read["relevance"], expected["relevance"], rtol=1e-9, atol=1e-14 * largest, equal_nan=True
         )
 
+    @pytest.mark.full
     def test_a_saved_model_gives_the_same_bytes_in_another_process(self, folder, tmp_path):
         model = tmp_path / "model.whyodd"
         fitted = CliRunner().invoke(

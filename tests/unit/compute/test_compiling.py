@@ -45,6 +45,7 @@ def runner(tmp_path):
     return run
 
 
+@pytest.mark.full
 def test_own_families_come_from_disk_and_others_leave_nothing_there(run):
     first, written = run()
     second, then = run()

@@ -88,6 +88,7 @@ def test_less_than_the_distance():
     assert "less than the distance itself" in str(check)
 
 
+@pytest.mark.full
 def test_what_does_not_say_how_many_columns():
     with pytest.raises(whyodd.UnsupportedModelError, match="n_features_in_"):
         whyodd.check_outlierness(HBOS().fit(X))

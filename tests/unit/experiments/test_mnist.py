@@ -112,6 +112,7 @@ def test_both_sides_and_what_is_unexplained_make_up_the_outlierness(outcome):
     )
 
 
+@pytest.mark.full
 @pytest.mark.data
 def test_mvn_is_the_formula_of_the_paper(outcome, data_dir, tmp_path):
     data, run = Source(data_dir).mnist(), small_run(tmp_path)

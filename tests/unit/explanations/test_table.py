@@ -341,6 +341,7 @@ class TestFrame:
         e = whyodd.explain(model, sparse.csr_matrix(odd.to_numpy(dtype=np.float32)))
         assert len(e.to_frame()) == 16
 
+    @pytest.mark.full
     def test_without_frame_packages_the_error_names_the_extra(self):
         assert "pip install 'whyodd[pandas]'" in _without("pandas", "polars", "pyarrow", call="to_frame()")
 
@@ -380,6 +381,7 @@ class TestShap:
         s = whyodd.explain(model, sparse.csr_matrix(odd)).to_shap()
         np.testing.assert_array_equal(s.data, odd)
 
+    @pytest.mark.full
     def test_without_shap_the_error_names_the_extra(self):
         assert "pip install 'whyodd[shap]'" in _without("shap", call="to_shap()")
 

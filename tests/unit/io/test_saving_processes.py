@@ -107,6 +107,7 @@ def other_process(*arguments, cwd, **environment):
     return ended.stdout
 
 
+@pytest.mark.full
 def test_another_process_explains_with_the_same_bytes(tmp_path):
     """Whatever its folder, its order of sets and its number of threads.
 

@@ -18,6 +18,9 @@ from whyodd.kernels import Kernel
 from whyodd.kernels.functions import exp, log, log1p
 from whyodd.maths.metrics import LinearMetric
 
+# Each kernel is compiled in every process.
+pytestmark = pytest.mark.full
+
 TOLERANCE = {np.float32: 1e-4, np.float64: 1e-9}
 
 

@@ -7,6 +7,9 @@ from whyodd import OneClassSVM, PatchModel
 from whyodd.experiments.circle import RADIUS, SHIFT, contrast, hidden_circle
 from whyodd.patches import sobel
 
+# Models of whole pictures take a while.
+pytestmark = pytest.mark.full
+
 
 def seeded_circle(kind, seed):
     return hidden_circle(kind, np.random.default_rng(seed))
@@ -22,7 +25,6 @@ def circle(request):
     return image, is_inside, model.fit(image).explain(image)
 
 
-@pytest.mark.full
 def test_relevance_is_inside_the_circle(circle):
     _, is_inside, e = circle
     assert contrast(e.heatmap(0), is_inside) >= 5.0

@@ -6,6 +6,9 @@ import pytest
 import whyodd
 from spans import OURS, areas, interval, marked_posts, neutral_comments
 
+# The model of real comments takes a while.
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def found(data_dir):
@@ -13,7 +16,6 @@ def found(data_dir):
     return areas(model, marked_posts(data_dir, "trial"))
 
 
-@pytest.mark.full
 @pytest.mark.data
 def test_relevance_finds_the_marked_words(found):
     assert found[OURS].size > 600

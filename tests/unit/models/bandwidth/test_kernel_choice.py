@@ -48,6 +48,7 @@ def test_a_degree_that_is_fixed_is_an_error(name, message):
         chosen(name, q=3.0)
 
 
+@pytest.mark.full
 def test_a_model_takes_the_rational_quadratic_by_its_name():
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = whyodd.OneClassSVM("rational_quadratic", sigma="median").fit(X)
