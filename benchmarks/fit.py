@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn.svm
 
 import whyodd
 from realdata import cifar_patches, data_dir, mnist_class, mnist_test, nearest_neighbour_quantile
-from sidebyside import print_table
+from sidebyside import best_of_turns, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TURNS = {1_000: 15, 3_000: 5, 10_000: 2}
 
@@ -68,24 +71,22 @@ def libsvm(problem: Problem) -> sklearn.svm.OneClassSVM:
 
 
 def compare(problem: Problem) -> tuple[str, ...]:
-    best = {ours: np.inf, libsvm: np.inf}
     fitted = {}
-    ours(problem).fit(problem.X[:300])  # compiled code comes from the cache on disk
-    for _ in range(TURNS.get(len(problem.X), 1)):
-        for make in best:
-            model = make(problem)
-            start = time.perf_counter()
-            fitted[make] = model.fit(problem.X)
-            best[make] = min(best[make], time.perf_counter() - start)
+
+    def train(make: Callable[[Problem], Any]) -> Callable[[], None]:
+        return lambda: fitted.update({make: make(problem).fit(problem.X)})
+
+    contenders = {make.__name__: train(make) for make in (ours, libsvm)}
+    best = best_of_turns(contenders, TURNS.get(len(problem.X), 1))
     mine, theirs = fitted[ours], fitted[libsvm]
     network = whyodd.neuralize(theirs)
     objective = 0.5 * float(network.weights @ network.inlierness(network.centers))
     g, reference = mine.inlierness(problem.new), network.inlierness(problem.new)
     return (
         problem.name,
-        f"{best[ours]:.3f}",
-        f"{best[libsvm]:.3f}",
-        f"{best[libsvm] / best[ours]:.1f}",
+        f"{best['ours']:.3f}",
+        f"{best['libsvm']:.3f}",
+        f"{best['libsvm'] / best['ours']:.1f}",
         f"{len(mine.support_)} / {len(theirs.support_)}",
         f"{mine.dual_objective_ / objective - 1:+.0e}",
         f"{mine.violation_:.1e}",
