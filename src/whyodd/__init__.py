@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whyodd.io.saving import load, save
     from whyodd.models.registry import (
         SVDD,
+        Committee,
         ExemplarMixture,
         Gaussian,
         GaussianMixture,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SVDD",
+    "Committee",
     "DistanceNetwork",
     "ExemplarMixture",
     "Explanation",
@@ -74,6 +76,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Committee": "whyodd.models.registry",
     "DistanceNetwork": "whyodd.network",
     "ExemplarMixture": "whyodd.models.registry",
     "Explanation": "whyodd.explanations.table",

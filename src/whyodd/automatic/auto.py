@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.auto_report import AutoReport
-from whyodd.automatic.choice import ROWS_FOR_CHOICE, choose_model
 from whyodd.automatic.kinds import judge_columns
-from whyodd.automatic.preparation import prepare
+from whyodd.automatic.preparation import groups_of, prepare
 from whyodd.automatic.reading import read_table
-from whyodd.models.registry import KernelDensity
+from whyodd.models.registry import Committee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
 
     from whyodd.automatic.kinds import Column
     from whyodd.automatic.reading import RawTable
-    from whyodd.models.registry import DensityDetector
 
 __all__ = ["AutoReport", "auto"]
 
@@ -35,31 +31,38 @@ _LOG = logging.getLogger("whyodd")
 _PREPARED_ROWS = 200_000
 
 
-def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress: bool = False) -> Pipeline:
-    """Sensible default detector for a raw table of (mostly) normal rows: a fitted pipeline.
+def auto(
+    frame: Any,
+    *,
+    trusted: bool = False,
+    max_rows: int = 2_000,
+    random_state: int = 0,
+    progress: bool = False,
+) -> Pipeline:
+    """Sensible default detector for a raw table: a fitted pipeline that ends in a :class:`whyodd.Committee`.
 
-    Each column is used as what it is: numbers are standardised (heavy tails on a log scale), categories and
-    booleans encoded, dates taken apart, gaps filled and marked. Constant columns and identifiers are set
-    aside. Then model and bandwidth are chosen by the likelihood of held-out rows: a kernel density or, for
-    tables of numbers, a mixture of Gaussians.
+    Each column is used as what it is: numbers in robust scales, categories and booleans by their surprise,
+    dates taken apart, gaps filled and marked. Constant columns and identifiers are set aside.
 
     Parameters
     ----------
     frame : data frame, dict of columns, or array of shape (n, d)
         pandas, Polars or Arrow; at least two rows. Later rows come as the same kind of table (those of
         a dict as a data frame).
-    max_rows : int, default 10,000
-        The model is fitted to at most so many rows, drawn at random: time to score a row grows with them.
+    trusted : bool, default False
+        Whether all rows are known to be normal. If not, the oddest of them are left out while it learns.
+    max_rows : int, default 2,000
+        The model is learned from at most so many rows, drawn at random: time to score a row grows with them.
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
-        Say on standard error what is being tried.
+        Say on standard error what is being done.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
         Steps "columns" and "model", for :func:`whyodd.explain`. ``print(pipeline.auto_report_)`` shows what
-        was chosen and why; so does the logger "whyodd" at level INFO.
+        was made of the columns; so does the logger "whyodd" at level INFO.
 
     Examples
     --------
@@ -82,20 +85,18 @@ def auto(frame: Any, *, max_rows: int = 10_000, random_state: int = 0, progress:
         prepared = _prepared_rows(table, random_state)
         data = table.data if prepared is None else table.rows(prepared)
         Z = np.asarray(preparation.fit_transform(data), dtype=np.float64)
-        order = np.random.default_rng(random_state).permutation(len(Z))
-        choice = choose_model(
-            Z[order[:ROWS_FOR_CHOICE]],
-            int(random_state),
-            with_mixtures=all(column.is_number or column.kind == "set aside" for column in columns),
-            say=say,
-        )
-        say("fitting the model")
-        fitted = np.sort(order[:max_rows])
-        model = _fit(choice.chosen.model, Z, fitted)
+        say("learning")
+        model = Committee(
+            bool(trusted), groups=groups_of(preparation), max_rows=max_rows, random_state=int(random_state)
+        ).fit(Z)
         if prepared is not None:  # the model should know its rows by their places in the whole table
             model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
     pipeline = Pipeline([("columns", preparation), ("model", model)])
-    pipeline.auto_report_ = AutoReport(table.n_rows, fitted.size, tuple(columns), choice)
+    network: Any = model.network_
+    looked_at = ", ".join(view.name for view in network.views)
+    pipeline.auto_report_ = AutoReport(
+        table.n_rows, network.n_centers, tuple(columns), f"a committee that looks at {looked_at}"
+    )
     _LOG.info("auto: %s", pipeline.auto_report_)
     return pipeline
 
@@ -105,20 +106,6 @@ def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
     if table.n_rows <= _PREPARED_ROWS:
         return None
     return np.sort(np.random.default_rng(seed).choice(table.n_rows, _PREPARED_ROWS, replace=False))
-
-
-def _fit(model: DensityDetector, Z: NDArray[np.float64], rows: NDArray[np.intp]) -> DensityDetector:
-    """Fit the model to some rows of Z."""
-    if isinstance(model, KernelDensity):
-        # All rows, most of them without weight: so the model knows which row of the table each center is.
-        weights = np.zeros(len(Z))
-        weights[rows] = 1.0
-        model.fit(Z, sample_weight=None if rows.size == len(Z) else weights)
-        return model
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(Z[rows])
-    return model
 
 
 def _check_options(max_rows: object, random_state: object) -> None:

@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.automatic.choice import Candidate, ChosenModel
     from whyodd.automatic.kinds import Column
 
 
 @dataclass(frozen=True)
 class AutoReport:
-    """How ``whyodd.auto`` uses each column, which models it compared and which it chose; ``print`` it.
+    """How ``whyodd.auto`` uses each column, and what it learned; ``print`` it.
 
     Attributes
     ----------
     n_rows, n_fitted : int
-        Rows of the table, and those that the model was fitted to.
+        Rows of the table, and those that the model was learned from.
     columns : tuple of Column
         For each its name, its kind, and a note.
-    choice : ChosenModel
-        The candidates, and why one of them was chosen.
+    model : str
+        What the model looks at, in words.
+    choice : ChosenModel, optional
+        What was chosen instead, by version 0.1.
     """
 
     n_rows: int
     n_fitted: int
     columns: tuple[Column, ...]
-    choice: ChosenModel
+    model: str = "a density"
+    choice: Any = None
 
     @property
     def set_aside(self) -> dict[str, str]:
         """Columns that are not used, and the reason."""
         return {column.name: column.note for column in self.columns if column.kind == "set aside"}
 
+    @property
+    def told(self) -> str:
+        """The model in a sentence."""
+        if self.choice is not None:
+            return f"{self.choice.chosen.name}: {self.choice.reason}."
+        return f"{self.model}."
+
     def __str__(self) -> str:
         sample = (
-            "" if self.n_fitted == self.n_rows else f" (the model is fitted to {self.n_fitted:,} of them)"
+            "" if self.n_fitted == self.n_rows else f" (the model is learned from {self.n_fitted:,} of them)"
         )
         lines = [f"{self.n_rows:,} rows{sample}, {len(self.columns)} columns"]
         used = [column for column in self.columns if column.kind != "set aside"]
@@ -46,16 +55,7 @@ class AutoReport:
             lines += _lines_of_kind(kind, [column for column in used if column.kind == kind])
         if self.set_aside:
             lines += ["set aside:", *(f"  {name}: {note}" for name, note in self.set_aside.items())]
-        if self.choice.candidates:
-            measured = self.choice.chosen.log_likelihoods.size
-            lines += [f"candidates, by the mean log-likelihood of {measured:,} rows they were not fitted to:"]
-            lines += [self._candidate_line(candidate) for candidate in self.choice.candidates]
-        lines += [f"chosen: {self.choice.chosen.name}; {self.choice.reason}"]
-        return "\n".join(lines)
-
-    def _candidate_line(self, candidate: Candidate) -> str:
-        mark = "  <- chosen" if candidate is self.choice.chosen else ""
-        return f"  {candidate.name:<45} {candidate.mean:12.2f}{mark}"
+        return "\n".join([*lines, f"model: {self.told}"])
 
 
 def _lines_of_kind(kind: str, columns: Sequence[Column]) -> list[str]:

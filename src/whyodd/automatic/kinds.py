@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from whyodd.automatic.dates import choose_parts, dates_of
-from whyodd.automatic.tails import LogScale, choose_log_scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.automatic.reading import RawColumn, RawTable
 
-Kind = Literal["number", "number on a log scale", "category", "mixed category", "date", "set aside"]
+Kind = Literal["number", "category", "mixed category", "date", "set aside"]
 
 # With fewer rows that all values differ, or that there are only two, says little.
 _ENOUGH_ROWS = 20
@@ -47,8 +46,6 @@ class Column:
         Why, where this is not obvious; "" else.
     is_constant : bool
         Whether it is set aside because it has but one value.
-    log_scale : LogScale or None
-        For numbers on a log scale.
     parts : tuple of str
         For dates: what is made of them.
     """
@@ -58,13 +55,7 @@ class Column:
     kind: Kind
     note: str = ""
     is_constant: bool = False
-    log_scale: LogScale | None = None
     parts: tuple[str, ...] = ()
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it enters the model as a number."""
-        return self.kind in ("number", "number on a log scale")
 
 
 def judge_columns(table: RawTable) -> list[Column]:
@@ -125,11 +116,7 @@ def _judge_numbers(column: RawColumn, name: str) -> dict[str, Any]:
         )
     if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
         return _aside("its whole numbers are too large to be told apart as numbers (an identifier?)")
-    log_scale = choose_log_scale(numbers)
-    if log_scale is None:
-        return {"kind": "number"}
-    note = f"heavy tails: {log_scale.gain:.1f} nats per row likelier on a log scale"
-    return {"kind": "number on a log scale", "note": note, "log_scale": log_scale}
+    return {"kind": "number"}
 
 
 def _judge_dates(column: RawColumn, name: str) -> dict[str, Any]:

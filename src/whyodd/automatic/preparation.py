@@ -1,4 +1,4 @@
-"""From raw columns to numbers that can be compared: each column weighs about as much as any other."""
+"""From raw columns to numbers that a committee can compare."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from whyodd.automatic.dates import DateParts
-from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues, SimplexEncoder, log_step
+from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues, SurpriseEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +23,12 @@ MOST_CATEGORIES = 50
 def prepare(columns: Sequence[Column]) -> ColumnTransformer:
     """Transformer (not fitted) of the columns, a block of columns per kind.
 
-    Numbers are standardised, heavy tails on a log scale; gaps become the median and are marked by a column of
-    0 and 1. A category is 1 in a column of its own, so that two different ones are √2 apart and the variance
-    of all its columns is at most 1. It is not divided by its own spread: a value seen in one row of 10,000
-    would be a hundred standard deviations away, and nothing else would count.
+    Numbers stay as they are, for the committee scales them; gaps become the median and are marked by a
+    column of 0 and 1. A category is a column of its own, in units of its surprise.
     """
     blocks: list[tuple[str, Any, list[str | int]]] = []
     for name, step, members in (
         ("numbers", _numbers(), _of_kind(columns, "number")),
-        ("log_numbers", _log_numbers(columns), _of_kind(columns, "number on a log scale")),
         ("categories", _categories(as_text=False), _of_kind(columns, "category")),
         ("mixed_categories", _categories(as_text=True), _of_kind(columns, "mixed category")),
         ("constants", Constants(), [column for column in columns if column.is_constant]),
@@ -44,23 +40,30 @@ def prepare(columns: Sequence[Column]) -> ColumnTransformer:
     return ColumnTransformer(blocks, remainder="drop", sparse_threshold=0.0)
 
 
+def groups_of(preparation: ColumnTransformer) -> list[list[int]]:
+    """Columns after a fitted preparation that are one variable together, and in units of their own."""
+    groups: list[list[int]] = []
+    for name, step, _ in preparation.transformers_:
+        place = preparation.output_indices_[name]
+        if name == "numbers":
+            marks = len(step[-1].indicator_.features_)
+            groups += [[column] for column in range(place.stop - marks, place.stop)]
+        elif name in ("categories", "mixed_categories"):
+            parts = step[-1].blocks()
+            groups += [list(range(place.start + part.start, place.start + part.stop)) for part in parts]
+        elif isinstance(step, DateParts):
+            groups.append(list(range(place.start, place.stop)))
+    return groups
+
+
 def _numbers() -> Pipeline:
-    return Pipeline([("plain", PlainNumbers()), ("scale", StandardScaler()), ("fill", _fill())])
-
-
-def _log_numbers(columns: Sequence[Column]) -> Pipeline:
-    scales = [column.log_scale for column in columns if column.log_scale is not None]
-    log = log_step(scales)
-    return Pipeline([("plain", PlainNumbers()), ("log", log), ("scale", StandardScaler()), ("fill", _fill())])
-
-
-def _fill() -> SimpleImputer:
-    return SimpleImputer(strategy="median", add_indicator=True)
+    fill = SimpleImputer(strategy="median", add_indicator=True)
+    return Pipeline([("plain", PlainNumbers()), ("fill", fill)])
 
 
 def _categories(*, as_text: bool) -> Pipeline:
     # What was not seen in training counts as rare, if there were rare ones, and else as one more category.
-    encoder = SimplexEncoder(
+    encoder = SurpriseEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
     return Pipeline([("plain", PlainValues(as_text)), ("encode", encoder)])

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.automatic.reading import read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from whyodd.automatic.reading import RawColumn
-    from whyodd.automatic.tails import LogScale
 
 
 def remember_columns(step: Any, X: Any) -> None:
@@ -105,13 +102,13 @@ class SimplexEncoder(OneHotEncoder):  # type: ignore[misc]  # untyped base
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Corners of simplices (n, k)."""
         Z = np.array(super().transform(X), dtype=np.float64)
-        for block in self._blocks():
+        for block in self.blocks():
             size = block.stop - block.start
             unseen = ~Z[:, block].any(axis=1)
             Z[unseen, block] = -(np.sqrt(1.0 + size) - 1.0) / size
         return Z
 
-    def _blocks(self) -> list[slice]:
+    def blocks(self) -> list[slice]:
         """Columns of each category."""
         rare = getattr(self, "infrequent_categories_", [None] * len(self.categories_))
         sizes = [
@@ -122,30 +119,37 @@ class SimplexEncoder(OneHotEncoder):  # type: ignore[misc]  # untyped base
         return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def log_step(scales: Sequence[LogScale]) -> FunctionTransformer:
-    """Step z = asinh((x - center)/unit) with a center and a unit for each column."""
-    units = {
-        "center": np.array([scale.center for scale in scales]),
-        "unit": np.array([scale.unit for scale in scales]),
-    }
-    return FunctionTransformer(
-        to_log_scale,
-        from_log_scale,
-        kw_args=units,
-        inv_kw_args=units,
-        feature_names_out="one-to-one",
-        check_inverse=False,
-    )
+class SurpriseEncoder(SimplexEncoder):
+    """One-hot encoding in units of surprise: a category with a share p of the rows has the entry √(-2 log p).
 
+    So its squared distance from another one is at least -2 log p, as that of a number z standard deviations
+    from the mean is z². An unseen category is as far from all others as one that was seen once.
 
-def to_log_scale(X: ArrayLike, center: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
-    """asinh((x - center)/unit) of an array of floats (n, k); NaN stays NaN."""
-    return np.asarray(np.arcsinh((np.asarray(X) - np.asarray(center)) / np.asarray(unit)))
+    Attributes
+    ----------
+    entries_ : ndarray of shape (k,)
+        The entry of each category.
+    unseen_ : float
+        √(2 log n), the distance of an unseen category.
+    """
 
+    def fit(self, X: Any, y: None = None) -> SurpriseEncoder:
+        """Learn the categories and their shares from objects (n, columns)."""
+        super().fit(X, y)
+        seen = OneHotEncoder.transform(self, X)
+        n = len(seen) + 1.0
+        self.entries_ = np.sqrt(-2.0 * np.log(np.clip(seen.sum(axis=0), 1.0, None) / n))
+        self.unseen_ = float(np.sqrt(2.0 * np.log(n)))
+        return self
 
-def from_log_scale(Z: ArrayLike, center: ArrayLike, unit: ArrayLike) -> NDArray[np.float64]:
-    """Inverse, center + unit sinh(z), of an array (n, k)."""
-    return np.asarray(np.asarray(center) + np.asarray(unit) * np.sinh(Z))
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Entries (n, k)."""
+        Z = np.array(OneHotEncoder.transform(self, X), dtype=np.float64)
+        for block in self.blocks():
+            unseen = ~Z[:, block].any(axis=1)
+            Z[:, block] *= self.entries_[block]
+            Z[unseen, block] = -self.unseen_ / np.sqrt(block.stop - block.start)
+        return Z
 
 
 def _numbers(column: RawColumn, where: str) -> NDArray[np.float64]:

@@ -107,9 +107,7 @@ def summary(model: Any, out: Path) -> dict[str, Any]:
         "columns": [
             {"name": column.name, "kind": column.kind, "note": column.note} for column in report.columns
         ],
-        "candidates": {candidate.name: candidate.mean for candidate in report.choice.candidates},
-        "model": report.choice.chosen.name,
-        "reason": report.choice.reason,
+        "model": report.told,
         "threshold": float(model[-1].threshold_),
         "file": str(out),
     }

@@ -46,7 +46,7 @@ def model_words(found: Findings) -> str:
         last = getattr(found.model, "steps", [("", found.model)])[-1][1]
         return f"Model: {type(last).__name__}."
     sample = f"{report.n_fitted:,} of " if report.n_fitted < report.n_rows else ""
-    words = f"Model: {report.choice.chosen.name}, fitted to {sample}{count_of_rows(report.n_rows)}"
+    words = f"Model: {report.told.removesuffix('.')}, learned from {sample}{count_of_rows(report.n_rows)}"
     if found.known is found.table:
         words += ", no row judged by itself"
     elif found.known is not None:

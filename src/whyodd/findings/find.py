@@ -113,8 +113,8 @@ def find_in(
     find_method(method)
     _check_share(share)
     if model is None:
-        known = table if known is None else known
-        model = learn(known, random_state=random_state, progress=progress)
+        trusted, known = known is not None, table if known is None else known
+        model = learn(known, trusted=trusted, random_state=random_state, progress=progress)
     else:
         known = None
     notes: list[str] = list(more.pop("notes", ()))
@@ -148,12 +148,13 @@ def find_in(
     )
 
 
-def learn(table: Table, *, random_state: int = 0, progress: bool = False) -> Any:
+def learn(table: Table, *, trusted: bool = False, random_state: int = 0, progress: bool = False) -> Any:
     """Fit ``whyodd.auto`` to a table."""
     if progress and not sys.stderr.isatty():
         print(f"Learning from {count_of_rows(table.n_rows)}", file=sys.stderr, flush=True)
     try:
-        return auto(table.frame, random_state=random_state, progress=progress and sys.stderr.isatty())
+        shown = progress and sys.stderr.isatty()
+        return auto(table.frame, trusted=trusted, random_state=random_state, progress=shown)
     except ValueError as error:
         raise ValueError(f"{table.name}: {_of_table(str(error))}") from None
 

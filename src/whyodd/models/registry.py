@@ -2,6 +2,7 @@
 
 from whyodd.models.base import DistanceDetector
 from whyodd.models.calibration import Calibration, calibrate
+from whyodd.models.committee import Committee
 from whyodd.models.density import DensityDetector
 from whyodd.models.exemplar_mixture import ExemplarMixture
 from whyodd.models.gaussian import Gaussian
@@ -12,6 +13,7 @@ from whyodd.models.nearest_neighbors import KNearestNeighbors
 from whyodd.models.one_class_svm import SVDD, OneClassSVM
 
 MODELS: dict[str, type[DistanceDetector]] = {
+    "committee": Committee,
     "exemplar_mixture": ExemplarMixture,
     "gaussian": Gaussian,
     "gaussian_mixture": GaussianMixture,
@@ -26,6 +28,7 @@ __all__ = [
     "MODELS",
     "SVDD",
     "Calibration",
+    "Committee",
     "DensityDetector",
     "DistanceDetector",
     "ExemplarMixture",

@@ -42,6 +42,8 @@ class Decomposition:
     discarded : ndarray of shape (n,), optional
         0, or the ``tolerance`` t that was allowed, where it was made use of: centers with less than that of
         the soft assignment together were left out, which makes o larger by at most -log(1 - t).
+    by_kind : ndarray of shape (n, d, kinds), optional
+        Relevance by the way in which a variable is odd, of a member with the capability "kinds".
     """
 
     relevance: Floats
@@ -49,6 +51,7 @@ class Decomposition:
     outlierness: Doubles
     log_inlierness: Doubles = None  # type: ignore[assignment]
     discarded: Doubles = None  # type: ignore[assignment]
+    by_kind: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.log_inlierness is None:
@@ -77,6 +80,7 @@ CAPABILITIES: dict[str, str] = {
     "distances": "it measures distances to its centers: metric, pooling, kernel",
     "expected": "expected(X): what a normal row like each looks like (n, d)",
     "flip": "flip(X, removals): outlierness while variables are taken away",
+    "kinds": "decompose also tells relevance by kind, one of whyodd.network.committee.KINDS",
     "leave_out": "the keyword own: the center to leave out for each row; rows, n_rows of training",
     "neighbors": "nearest(X, k): the centers that count most for each row; rows of training, or None",
     "save": "whyodd.save and whyodd.load take it",

@@ -25,6 +25,7 @@ KERNELS = ["gaussian", "student", "laplacian"]
 
 # Each entry of MODELS in all its forms; an entry that is missing here fails the first test.
 VARIANTS = {
+    "committee": [whyodd.Committee(), whyodd.Committee(trusted=True)],
     "exemplar_mixture": [whyodd.ExemplarMixture(name, "median") for name in KERNELS],
     "gaussian": [whyodd.Gaussian(name, random_state=0) for name in ("full", "diagonal", "robust")],
     "gaussian_mixture": [

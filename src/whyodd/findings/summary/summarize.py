@@ -65,5 +65,5 @@ def _columns(report: AutoReport) -> dict[str, Any]:
     return {
         "used": [{"name": column.name, "kind": column.kind, "note": column.note} for column in used],
         "set_aside": [{"name": name, "note": note} for name, note in report.set_aside.items()],
-        "model": f"{report.choice.chosen.name}: {report.choice.reason}.",
+        "model": report.told,
     }

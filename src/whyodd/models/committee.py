@@ -1,0 +1,249 @@
+"""A committee of views that finds what is odd, also in tables that hold their own outliers."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.covariance import ledoit_wolf
+
+from whyodd.maths.hard_poolings import Nearest
+from whyodd.maths.robust_scales import center_and_scale, soften
+from whyodd.models.base import DistanceDetector
+from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.tail import ScoreDistribution
+from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, CommitteeScore, View
+from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.pairs import Pairs
+from whyodd.network.residuals import Residuals
+from whyodd.network.waist import decompose_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whyodd.compute.points import Points
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+    Bools = NDArray[np.bool_]
+
+# Wide neighbourhoods hold a tenth of the rows, and enough that no single row decides.
+_WIDE_SHARE, _FEWEST_NEIGHBORS, _LOCAL_NEIGHBORS = 0.1, 10, 5
+# Neighbourhoods have three quarters of the say; of rows that are trusted, local ones most of that.
+_WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
+_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 3.0, "nearest rows": 6.0}
+# Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
+_ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
+# Correlations need so many rows for each column.
+_ROWS_PER_COLUMN = 10
+# A relevance of more than so many times the usual one is no evidence of what is usual.
+_GROSS = 100.0
+# What is added to the usual relevance of a variable: of a number a thousandth of the mean, for those that
+# are never relevant; of a group the median, so that a rare category is no more than surprising.
+_FLOOR_OF_NUMBERS, _FLOOR_OF_GROUPS = 1e-3, 1.0
+
+
+class Committee(DistanceDetector):
+    """Committee of distance networks and other views of a row: o(x) is how many times as odd as usual it is.
+
+    Its views are wide neighbourhoods (the mean distance to the nearest tenth of the rows), each column by
+    itself, each column given all others (where rows suffice), and pairs of columns that depend on each
+    other; for trusted rows also the nearest few. Each view's relevance of each variable is divided by its
+    usual size on normal rows that the view has not learned, and summed: a weighted mean over views, of
+    which neighbourhoods have three quarters.
+
+    Gross values move nothing: columns are centered by medians and scaled by the range of their middle, and
+    the oddest fifth of the rows is left out twice before the last fit. Far distances grow as a root.
+
+    Parameters
+    ----------
+    trusted : bool, default False
+        Whether all rows given to ``fit`` are known to be normal: none is left out, and small neighbourhoods
+        count too.
+    groups : sequence of sequences of int, optional
+        Columns that are one variable together, such as those of an encoded category. They are not scaled.
+    max_rows : int, default 2,000
+        The committee learns from at most so many rows, drawn at random.
+    false_alarms : float, default 0.01
+        Share of normal rows that exceed the threshold.
+    contamination : float, optional
+        Share of training rows that ``predict`` calls outliers, instead.
+    random_state : int, default 0
+        The same number gives the same committee.
+
+    Attributes
+    ----------
+    distribution_ : ScoreDistribution
+        Of the outlierness of rows that were not learned.
+
+    Examples
+    --------
+    >>> import numpy as np, whyodd
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> X[7] = [0.0, 12.0, 0.0]
+    >>> model = whyodd.Committee().fit(X)
+    >>> int(model.outlierness(X).argmax()), whyodd.explain(model, X).reasons(7)[0].name
+    (7, 'x1')
+    """
+
+    _takes_sparse: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        trusted: bool = False,
+        *,
+        groups: Sequence[Sequence[int]] | None = None,
+        max_rows: int = 2_000,
+        false_alarms: float = 0.01,
+        contamination: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.trusted = trusted
+        self.groups = groups
+        self.max_rows = max_rows
+        self.false_alarms = false_alarms
+        self.contamination = contamination
+        self.random_state = random_state
+
+    def p_values(self, X: Any) -> Floats:
+        """Share of normal rows (n,) that are at least as odd as each of these."""
+        return self.distribution_.p_values(self.outlierness(X))
+
+    def _fit(
+        self,
+        X: Points,
+        sample_weight: Floats | None,
+        previous: DistanceNetwork | None,  # noqa: ARG002
+    ) -> tuple[Any, float]:
+        self._check_parameters()
+        values = np.asarray(X, dtype=np.float64)
+        owner, is_group = self._owners(values.shape[1])
+        rows = repeated_rows(sample_weight, len(values), type(self).__name__)
+        rows = np.random.default_rng(self.random_state).permutation(rows)
+        drawn, others = np.sort(rows[: self.max_rows]), rows[self.max_rows :][: self.max_rows]
+        center, scale = center_and_scale(values[rows])
+        grouped = is_group[owner]
+        center, scale = np.where(grouped, 0.0, center), np.where(grouped, 1.0, scale)
+        committee = _Learning(values[drawn], drawn, len(values), center, scale, owner, is_group, self.trusted)
+        score, own_scores = committee.learned()
+        new_scores = score.outlierness(values[others]) if others.size else np.empty(0)
+        self.distribution_ = ScoreDistribution(np.concatenate([own_scores, new_scores]))
+        return score, self.distribution_.threshold(self.false_alarms)
+
+    def _owners(self, d: int) -> tuple[Indices, Bools]:
+        """The variable that each column belongs to (d,), and whether each variable is a group."""
+        owner, groups = np.full(d, -1, dtype=np.intp), list(self.groups or ())
+        for number, columns in enumerate(groups):
+            wrong = [c for c in columns if not (isinstance(c, Integral) and 0 <= c < d)]
+            if wrong or not len(columns):
+                raise ValueError(f"groups[{number}]={columns!r}: expected columns of X, from 0 to {d - 1}.")
+            owner[list(columns)] = number
+        single = owner < 0
+        owner[single] = len(groups) + np.arange(np.count_nonzero(single))
+        return owner, np.arange(owner.max() + 1) < len(groups)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.max_rows, Integral) or isinstance(self.max_rows, bool) or self.max_rows < 2:
+            raise ValueError(f"max_rows={self.max_rows!r}: expected a whole number of rows, at least 2.")
+        if not (isinstance(self.false_alarms, Real) and 0.0 < self.false_alarms < 1.0):
+            raise ValueError(
+                f"false_alarms={self.false_alarms!r}: expected a share of normal rows between 0 and 1."
+            )
+
+
+class _Learning:
+    """Rows that a committee is learned from, in rounds."""
+
+    def __init__(
+        self,
+        X: Floats,
+        rows: Indices,
+        n_rows: int,
+        center: Floats,
+        scale: Floats,
+        owner: Indices,
+        is_group: Bools,
+        trusted: bool,
+    ) -> None:
+        self.X, self.rows, self.n_rows = X, rows, n_rows
+        self.center, self.scale = center, scale
+        self.Z = soften((X - center) / scale)
+        self.owner, self.is_group, self.trusted = owner, is_group, trusted
+
+    def learned(self) -> tuple[CommitteeScore, Floats]:
+        """The committee, and the outlierness (m,) of the rows, each without itself."""
+        kept = np.ones(len(self.X), dtype=bool)
+        score, outlierness = self._round(kept)
+        if self.trusted or len(self.X) < _FEW_ROWS:
+            return score, outlierness
+        for _ in range(_ROUNDS):
+            kept = outlierness <= np.quantile(outlierness, 1.0 - _SUSPECTS)
+            score, outlierness = self._round(kept)
+        return score, outlierness
+
+    def _round(self, kept: Bools) -> tuple[CommitteeScore, Floats]:
+        own = np.where(kept, np.cumsum(kept) - 1, -1)
+        weights = _TRUSTED_WEIGHTS if self.trusted else _WEIGHTS
+        views, total = [], np.zeros(len(self.Z))
+        scores = {name: view for name, view in self._scores(self.Z[kept]).items() if view is not None}
+        whole = sum(weights[name] for name in scores)
+        for name, (kind, score) in scores.items():
+            relevance = np.asarray(decompose_rows(score, self.Z, own=own).relevance, dtype=np.float64)
+            usual = self._usual(relevance, kept)
+            ratios = (relevance / usual).sum(axis=1)
+            mean = float(ratios[kept].mean())
+            weight = weights[name] / whole / mean if mean > 0.0 else 0.0
+            views.append(View(name, kind, score, usual, weight))
+            total += weight * ratios
+        committee = CommitteeScore(
+            tuple(views), self.center, self.scale, self.X[kept], self.rows[kept], self.n_rows
+        )
+        return committee, total
+
+    def _scores(self, Z: Floats) -> dict[str, tuple[str, Any] | None]:
+        """Views of the rows kept, by name; None for those that too few rows allow."""
+        m, d = Z.shape
+        wide = min(max(round(_WIDE_SHARE * m), _FEWEST_NEIGHBORS), m - 1)
+        pairs = Pairs.of(Z, self.owner) if m >= 4 * _FEW_ROWS else None
+        return {
+            "neighbours": (FOR_ROWS_LIKE_IT, DistanceNetwork(Z, pooling=Nearest.mean(wide))),
+            "nearest rows": (FOR_ROWS_LIKE_IT, _nearest(Z)) if self.trusted else None,
+            "columns": (IN_ITSELF, _columns(Z)),
+            "residuals": (FOR_ROWS_LIKE_IT, _residuals(Z)) if m >= _ROWS_PER_COLUMN * d > 10 else None,
+            "pairs": (DOES_NOT_GO_WITH, pairs) if pairs is not None and len(pairs.pairs) else None,
+        }
+
+    def _usual(self, relevance: Floats, kept: Bools) -> Floats:
+        """Usual relevance of each column (d,): that of the variable it belongs to, and a little more."""
+        usual = relevance[kept].mean(axis=0)
+        if not self.trusted:
+            # Those left out are too many to be all odd: what is not gross counts again.
+            fine = relevance <= _GROSS * np.maximum(usual, _FLOOR_OF_NUMBERS * usual.mean())
+            usual = (relevance * fine).sum(axis=0) / np.maximum(fine.sum(axis=0), 1)
+        of_variable = np.bincount(self.owner, usual)
+        floor = np.where(
+            self.is_group,
+            _FLOOR_OF_GROUPS * np.median(of_variable),
+            _FLOOR_OF_NUMBERS * of_variable.mean(),
+        )
+        usual = (of_variable + floor)[self.owner]
+        return np.where(usual > 0.0, usual, 1.0)
+
+
+def _nearest(Z: Floats) -> DistanceNetwork:
+    return DistanceNetwork(Z, pooling=Nearest.mean(min(_LOCAL_NEIGHBORS, len(Z) - 1)))
+
+
+def _columns(Z: Floats) -> Residuals:
+    """Squared distance from the median in each column."""
+    return Residuals(np.median(Z, axis=0), np.ones(Z.shape[1]))
+
+
+def _residuals(Z: Floats) -> Residuals:
+    covariance, _ = ledoit_wolf(Z)
+    # A column that never varies must not make it singular.
+    ridge = 1e-6 * np.trace(covariance) / len(covariance)
+    return Residuals(Z.mean(axis=0), np.linalg.inv(covariance + ridge * np.eye(len(covariance))))

@@ -1,0 +1,190 @@
+"""A third layer: views of the same row, pooled by summing relevance over its usual size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from whyodd.compute.points import to_dense
+from whyodd.inputs.matrices import as_matrix
+from whyodd.maths.robust_scales import soften
+from whyodd.network.waist import Decomposition, decompose_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from whyodd.network.distance_network import DistanceNetwork
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+# In what way a value is odd, by the view that says so.
+IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH = "in itself", "for rows like it", "does not go with"
+KINDS = (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH)
+# Rows that are looked at together: their relevance in all views is in memory at once.
+_BLOCK = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One member of a committee, in scaled units.
+
+    Attributes
+    ----------
+    name : str
+        What it looks at.
+    kind : str
+        In what way a variable is odd that it finds relevant, one of ``KINDS``.
+    score : member of the waist
+        What it finds, without a rest: Σ_i R_i = o.
+    usual : ndarray of shape (d,)
+        Usual relevance of each variable.
+    weight : float
+        What R_i over its usual size counts.
+    """
+
+    name: str
+    kind: str
+    score: Any
+    usual: Floats
+    weight: float
+
+    def relevance(self, Z: Floats, own: Indices | None, n_jobs: int | None = None) -> Floats:
+        """What it contributes to each variable (n, d)."""
+        parts = decompose_rows(self.score, Z, own=own, n_jobs=n_jobs).relevance
+        return np.asarray(parts * (self.weight / self.usual))
+
+
+@dataclass(frozen=True, eq=False)
+class CommitteeScore:
+    """Committee of views: R_i = Σ_k w_k R_ki / ū_ki, and o = Σ_i R_i, which is 1 on a usual row.
+
+    Made by :class:`whyodd.Committee`. The rows it was learned from are its centers: what a row is compared
+    with in words are the nearest tenth of them.
+
+    Attributes
+    ----------
+    views : tuple of View
+        The first one compares with neighbours.
+    center, scale : ndarray of shape (d,)
+        z = (x - center)/scale is what the views see, softened where it is far from 0.
+    centers : ndarray of shape (m, d)
+        The rows that were learned from, as they were.
+    rows : ndarray of int of shape (m,)
+        Which training rows these are.
+    n_rows : int
+        How many training rows there were.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset(
+        {"centers", "expected", "kinds", "leave_out", "neighbors", "save", "work"}
+    )
+
+    views: tuple[View, ...]
+    center: Floats
+    scale: Floats
+    centers: Floats
+    rows: Indices
+    n_rows: int
+
+    @property
+    def n_centers(self) -> int:
+        """Number of rows that were learned from."""
+        return len(self.centers)
+
+    @property
+    def n_features(self) -> int:
+        """Number of variables d."""
+        return int(self.centers.shape[1])
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(m,) all rows that were learned from count alike."""
+        return np.full(self.n_centers, 1.0 / self.n_centers)
+
+    @property
+    def neighborhood(self) -> DistanceNetwork:
+        """The view that compares with the nearest tenth."""
+        network: DistanceNetwork = self.views[0].score
+        return network
+
+    def with_rows_of(self, chosen: Indices, n_rows: int) -> CommitteeScore:
+        """The same committee if its training rows were those ``chosen`` among ``n_rows``."""
+        return CommitteeScore(
+            self.views, self.center, self.scale, self.centers, np.asarray(chosen)[self.rows], n_rows
+        )
+
+    def scaled(self, X: Any) -> Floats:
+        """What the views see of rows (n, d)."""
+        values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
+        if values.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {values.shape[1]} column(s), the committee has {self.n_features} variable(s). "
+                "Pass the columns used in fit."
+            )
+        return soften((values - self.center) / self.scale)
+
+    def outlierness(self, X: Any, **keywords: Any) -> Floats:
+        """Outlierness o (n,): how many times as odd as a usual row each one is."""
+        return self.decompose(X, **keywords).outlierness
+
+    def inlierness(self, X: Any, **keywords: Any) -> Floats:
+        """exp(-o) (n,)."""
+        return np.asarray(np.exp(-self.outlierness(X, **keywords)))
+
+    def decompose(
+        self,
+        X: Any,
+        *,
+        own: Indices | None = None,
+        n_jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Decomposition:
+        """Relevance of all views together, and by their kinds.
+
+        ``own`` (n,): the center that each row is, and that is left out, or -1.
+        """
+        Z = self.scaled(X)
+        by_kind = np.zeros((len(KINDS), *Z.shape))
+        for start in range(0, len(Z), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            left_out = None if own is None else np.asarray(own)[rows]
+            for view in self.views:
+                by_kind[KINDS.index(view.kind), rows] += view.relevance(Z[rows], left_out, n_jobs)
+            if progress is not None:
+                progress(min(start + _BLOCK, len(Z)))
+        relevance = by_kind.sum(axis=0)
+        return Decomposition(
+            relevance, np.zeros(len(Z)), relevance.sum(axis=1), by_kind=by_kind.transpose(1, 2, 0)
+        )
+
+    def assign(
+        self,
+        X: Any,
+        consume: Callable[[Any, Any], None] | None = None,
+        *,
+        own: Indices | None = None,
+        **work: Any,
+    ) -> Any:
+        """Assignments of rows to the nearest tenth of the centers, as of a ``DistanceNetwork``."""
+        return self.neighborhood.assign(self.scaled(X), consume, own=own, **work)
+
+    def nearest(self, X: Any, k: int, **keywords: Any) -> Any:
+        """The k nearest centers, as of a ``DistanceNetwork``."""
+        return self.neighborhood.nearest(self.scaled(X), k, **keywords)
+
+    def expected(self, X: Any, **keywords: Any) -> Floats:
+        """Mean of the nearest tenth of the centers (n, d): what normal rows like these have."""
+        Z = self.scaled(X)
+        out = np.empty(Z.shape)
+
+        def average(rows: Any, p: Any) -> None:
+            out[rows] = to_dense(p @ self.centers)
+
+        self.neighborhood.assign(Z, average, **keywords)
+        return out
