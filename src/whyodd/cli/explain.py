@@ -18,6 +18,8 @@ from whyodd.cli.table_options import (
     Columns,
     Data,
     Drop,
+    FalseAlarms,
+    Fdr,
     IdColumn,
     Method,
     Model,
@@ -55,6 +57,8 @@ def explain(
     method: Method = "dtd",
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to print.")] = 10,
     share: Share = None,
+    false_alarms: FalseAlarms = None,
+    fdr: Fdr = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Reasons to write, a line per row and column: .csv, .tsv, .parquet or .jsonl."),
@@ -86,6 +90,8 @@ def explain(
         "--groups": groups,
         "--method": method if method != "dtd" else None,
         "--share": share,
+        "--false-alarms": false_alarms,
+        "--fdr": fdr,
         "--seed": seed or None,
     }
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
@@ -100,6 +106,8 @@ def explain(
         method=method,
         top=top,
         share=share,
+        false_alarms=false_alarms,
+        fdr=fdr,
         random_state=seed,
         progress=not quiet,
         made_by=_command(data, options),

@@ -54,6 +54,16 @@ Share = Annotated[
         help="Call this share of the rows used for training odd; by default the model's own threshold.",
     ),
 ]
+FalseAlarms = Annotated[
+    float | None,
+    typer.Option(min=1e-6, max=0.5, help="Share of normal rows that may be called odd; 0.01 by default."),
+]
+Fdr = Annotated[
+    float | None,
+    typer.Option(
+        min=1e-6, max=0.5, help="Share of the rows called odd that may be normal (Benjamini-Hochberg)."
+    ),
+]
 Method = Annotated[
     str,
     typer.Option(

@@ -17,6 +17,7 @@ from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.preparing import PreparedModel, PreparedRows
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
+from whyodd.explanations.comparisons import loudest
 from whyodd.explanations.table import Explanation
 from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
@@ -189,6 +190,9 @@ def explain_prepared(
     if groups is not None:
         variables, names, place = with_groups(variables, groups)
         relevance = sum_columns(relevance, place, len(names))
+        spoken = None  # what is odd about several variables together goes without saying
+    else:
+        spoken = loudest(parts.by_kind, prepared.in_variables)
     return Explanation(
         relevance=relevance,
         outlierness=parts.outlierness,
@@ -205,6 +209,7 @@ def explain_prepared(
         method=method,
         threshold=prepared.threshold,
         ids=ids,
+        spoken=spoken,
     )
 
 

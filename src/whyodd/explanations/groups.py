@@ -13,8 +13,10 @@ import numpy as np
 
 from whyodd.compute.points import to_dense
 from whyodd.explanations.base import TABLE
+from whyodd.explanations.comparisons import judgement_of
 from whyodd.explanations.sentences import Reason, is_missing, name_text
 from whyodd.explanations.variables import deviates
+from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,8 +30,14 @@ if TYPE_CHECKING:
     Reasons = frozenset[int]
 
 OTHER = "other reasons"
-_JUDGEMENTS = ("too low", "unusual", "too high", "missing", "new value")  # by direction + 1, then the others
-_MISSING, _NEW = 3, 4
+_LIKE, _PAIR = KINDS.index(FOR_ROWS_LIKE_IT), KINDS.index(DOES_NOT_GO_WITH)
+# By direction + 1, then the others, then what is odd only compared with some rows.
+_JUDGEMENTS = (
+    *("too low", "unusual", "too high", "missing", "new value"),
+    *(judgement_of(_LIKE, direction) for direction in (-1, 0, 1)),
+    judgement_of(_PAIR, 0),
+)
+_MISSING, _NEW, _FIRST_LIKE, _AT_ODDS = 3, 4, 5, 8
 _MOST = 3  # leading reasons of a row
 _HALF = 0.5 * (1 - 1e-12)  # of the relevance; two halves are halves whatever the order they are added in
 _LEAST = 0.1 * (1 - 1e-12)  # of the relevance: what has less is one of many small reasons
@@ -158,6 +166,10 @@ def _judgements(e: Explanation, rows: Indices, columns: Indices) -> Indices:
         return np.empty(0, dtype=np.intp)
     values = to_dense(e.data)[rows, columns]
     places = np.asarray(e.direction)[rows, columns].astype(np.intp) + 1
+    if e.reason_kinds is not None:
+        kinds = e.reason_kinds[rows, columns]
+        places[kinds == _LIKE] += _FIRST_LIKE
+        places[kinds == _PAIR] = _AT_ODDS
     places[_are_missing(values)] = _MISSING
     constants: dict[int, Any] = {} if e.variables is None else e.variables.constant_at
     for entry in np.flatnonzero(np.isin(columns, list(constants))):

@@ -153,7 +153,9 @@ def sentence(odd: OddRow) -> str:
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
     if against < -VISIBLE:  # relevance is signed, and what is told is more than the whole
         parts.append(f"the other variables speak against it ({percent(against)})")
-    return "; ".join([*parts, _remainder(odd.unexplained_share / rest)])
+    # Of a committee, whose reasons have kinds, nothing is left over.
+    is_whole = odd.unexplained_share == 0.0 and first.kind is not None
+    return "; ".join(parts if is_whole else [*parts, _remainder(odd.unexplained_share / rest)])
 
 
 def observation(reason: Reason) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.explanations.base import TABLE, BaseExplanation, Kind, at_least_one, shares
+from whyodd.explanations.comparisons import Comparisons
 from whyodd.explanations.notebook import rows_table
 from whyodd.explanations.sentences import (
     OddRow,
@@ -20,8 +21,9 @@ from whyodd.explanations.sentences import (
     sentence,
     text,
 )
-from whyodd.explanations.variables import Variables, deviates
+from whyodd.explanations.variables import Variables, as_numbers, deviates
 from whyodd.inputs.frames import build_frame, implementation, restored_value, stored_value
+from whyodd.network.committee import KINDS
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ class Explanation(BaseExplanation):
         Outlierness above which the model calls a row an outlier; None if it does not say.
     ids : tuple, optional
         What people call the rows.
+    spoken : ndarray of int of shape (n, d), optional
+        In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``, of a committee.
 
     Examples
     --------
@@ -124,6 +128,7 @@ class Explanation(BaseExplanation):
             "rows",
             "excluded",
             "ids",
+            "spoken",
         ),
     )
 
@@ -142,6 +147,7 @@ class Explanation(BaseExplanation):
     method: str = "dtd"
     threshold: float | None = None
     ids: tuple[Any, ...] | None = None
+    spoken: NDArray[np.int8] | None = None
 
     def __post_init__(self) -> None:
         if self.inputs is None:
@@ -180,7 +186,26 @@ class Explanation(BaseExplanation):
 
         Also 0 for what is no number.
         """
-        return _read_only(self._variables.direction(self.inputs, _dense(self.data), self.expected))
+        values = _dense(self.data)
+        signs = self._variables.direction(self.inputs, values, self.expected)
+        if self.comparisons is not None and self.reason_kinds is not None:
+            ranges = self.comparisons.ranges(self.inputs, self._own)
+            signs = self.comparisons.direction(signs, self.reason_kinds, as_numbers(values), ranges)
+        return _read_only(signs)
+
+    @cached_property
+    def reason_kinds(self) -> NDArray[np.int8] | None:
+        """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
+        if self.comparisons is None or self.spoken is None:
+            return None
+        return _read_only(self.comparisons.kinds(self.spoken, as_numbers(_dense(self.data))))
+
+    @cached_property
+    def comparisons(self) -> Comparisons | None:
+        """What values are compared with in words, if the network tells kinds apart."""
+        if self.spoken is None or self._variables.groups is not None or not offers(self.network, "kinds"):
+            return None
+        return Comparisons(self.network, self._variables)
 
     @property
     def summed_relevance(self) -> NDArray[np.float64]:
@@ -194,8 +219,11 @@ class Explanation(BaseExplanation):
     def _picked(self, picked: NDArray[np.intp]) -> Explanation:
         part = super()._picked(picked)
         # What is already computed is handed on; the rest is computed for the picked rows only.
-        for name in vars(self).keys() & {"expected", "direction"}:
-            part.__dict__[name] = _read_only(vars(self)[name][picked])
+        for name in vars(self).keys() & {"expected", "direction", "reason_kinds"}:
+            value = vars(self)[name]
+            part.__dict__[name] = None if value is None else _read_only(value[picked])
+        if "comparisons" in vars(self):  # the same for all rows
+            part.__dict__["comparisons"] = self.comparisons
         return part
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
@@ -320,7 +348,7 @@ class Explanation(BaseExplanation):
         value, expected = _dense(self.data)[0, c], self.expected[0, c]
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
-        return Reason(
+        plain = Reason(
             name=self.feature_names[c],
             value=_scalar(value),
             expected=_scalar(constants[c] if never_varied else expected),
@@ -329,6 +357,11 @@ class Explanation(BaseExplanation):
             share=float(shares(self.relevance[0, [c]], self.whole)[0]),
             never_varied=never_varied,
         )
+        if self.comparisons is None or self.reason_kinds is None or never_varied:
+            return plain
+        kind = int(self.reason_kinds[0, c])
+        judged, told = self.comparisons.words(plain, c, kind, self.inputs, self._own)
+        return replace(plain, kind=KINDS[kind], judged=judged, told=told)
 
     def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
         rows = self.network.rows

@@ -201,6 +201,14 @@ def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]
     return np.where(clear, np.sign(np.nan_to_num(gap)), 0).astype(np.int8)
 
 
+def as_numbers(values: NDArray[Any]) -> NDArray[np.float64]:
+    """(n, d) values as floats, NaN for what is no number."""
+    if values.dtype != object:
+        return values.astype(np.float64)
+    columns = [_as_floats(column)[0] for column in values.T]
+    return np.column_stack(columns) if columns else np.zeros(values.shape)
+
+
 def _columns(values: Points, members: Sequence[int]) -> NDArray[Any]:
     return to_dense(values[:, list(members)])
 

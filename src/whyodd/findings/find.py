@@ -15,10 +15,11 @@ from whyodd.automatic.auto import auto
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number
-from whyodd.findings.findings import MOST_EXPLAINED, WITHOUT_THRESHOLD, Findings, oddest_threshold
-from whyodd.findings.notes import notes_on_constants, notes_on_rows
+from whyodd.findings.findings import MOST_EXPLAINED, Findings
+from whyodd.findings.notes import notes_on_chance, notes_on_constants, notes_on_rows
 from whyodd.findings.scoring import ScoredRows
 from whyodd.findings.table import Table, listed
+from whyodd.findings.thresholds import Limit, distribution_of, own_threshold
 from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def find(
     *,
     model: Any = None,
     share: float | None = None,
+    false_alarms: float | None = None,
+    fdr: float | None = None,
     top: int | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
@@ -52,6 +55,10 @@ def find(
         To use instead of one that is learned: a detector, or a pipeline that ends in one.
     share : float, optional
         Call this share of the rows that were learned from odd; by default the model says what is.
+    false_alarms : float, optional
+        Call so many rows odd that this share of normal rows would be; the default model allows 0.01.
+    fdr : float, optional
+        Call so many rows odd that this share of them is expected to be normal (Benjamini and Hochberg).
     top : int, optional
         Explain at least so many of the oddest rows; 10 by default.
     groups : dict of str to list of str, optional
@@ -85,6 +92,8 @@ def find(
         None if train is None else Table.of(train, "train", id_column),
         model=model,
         share=share,
+        false_alarms=false_alarms,
+        fdr=fdr,
         top=_TOP if top is None else top,
         groups=groups,
         method=method,
@@ -99,6 +108,8 @@ def find_in(
     *,
     model: Any = None,
     share: float | None = None,
+    false_alarms: float | None = None,
+    fdr: float | None = None,
     top: int = _TOP,
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
@@ -111,7 +122,7 @@ def find_in(
     ``more``: further attributes of :class:`Findings`.
     """
     find_method(method)
-    _check_share(share)
+    limit = Limit(share, false_alarms, fdr)
     if model is None:
         trusted, known = known is not None, table if known is None else known
         model = learn(known, trusted=trusted, random_state=random_state, progress=progress)
@@ -120,9 +131,14 @@ def find_in(
     notes: list[str] = list(more.pop("notes", ()))
     frame = matched(table, known, model, notes)
     scored = _scored(model, frame, table.name, max(MOST_EXPLAINED, top), progress)
-    threshold, source = _threshold(scored, known, table, model, share)
+    threshold, source = _threshold(scored, known, table, model, limit)
     n_odd = int(np.count_nonzero(scored.outlierness > threshold))
     n_explained = min(max(min(n_odd, MOST_EXPLAINED), top), scored.outlierness.size)
+    distribution = distribution_of(model)
+    p_values = None if distribution is None else distribution.p_values(scored.outlierness)
+    if distribution is not None:
+        allowed = float(distribution.p_values([threshold])[0])
+        notes = [*notes_on_chance(table, known, n_odd, allowed), *notes]
     notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
     if n_odd > n_explained:
         notes.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
@@ -136,6 +152,7 @@ def find_in(
 
     return Findings(
         outlierness=scored.outlierness,
+        p_value=p_values,
         threshold=threshold,
         threshold_source=source,
         explainer=explain,
@@ -161,11 +178,6 @@ def learn(table: Table, *, trusted: bool = False, random_state: int = 0, progres
 
 def _of_table(message: str) -> str:
     return message.replace("No column of frame", "no column").replace("frame has one row", "it has one row")
-
-
-def _check_share(share: float | None) -> None:
-    if share is not None and not 0.0 < share <= 0.5:
-        raise ValueError(f"share={share!r}: expected a part of the rows, above 0 and at most 0.5.")
 
 
 def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> Any:
@@ -201,18 +213,15 @@ def _scored(model: Any, frame: Any, name: str, keep: int, progress: bool) -> Sco
 
 
 def _threshold(
-    scored: ScoredRows, known: Table | None, table: Table, model: Any, share: float | None
+    scored: ScoredRows, known: Table | None, table: Table, model: Any, limit: Limit
 ) -> tuple[float, str]:
     """Outlierness above which rows are odd, and where it comes from."""
-    if share is not None:
+    if limit.share is not None:
         scores = scored.outlierness
         if known is not None and known is not table:
             scores = ScoredRows.of(model, known.frame).outlierness
-        source = f"{number(100 * share)} % of the rows used for training exceed it"
-        return float(np.quantile(scores, 1.0 - share)), source
-    if scored.threshold is None:
-        return oddest_threshold(scored.outlierness), WITHOUT_THRESHOLD
-    # What `auto` has fitted just now is cut where all its models cut.
-    is_convention = known is not None and hasattr(model, "auto_report_")
-    convention = "by convention a tenth of the rows it learned from exceed it"
-    return scored.threshold, convention if is_convention else "the model's own"
+        source = f"{number(100 * limit.share)} % of the rows used for training exceed it"
+        return float(np.quantile(scores, 1.0 - limit.share)), source
+    if limit.false_alarms is not None or limit.fdr is not None:
+        return limit.of_normal_rows(scored.outlierness, distribution_of(model))
+    return own_threshold(scored.outlierness, scored.threshold, model)

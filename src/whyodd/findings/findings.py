@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MOST_EXPLAINED = 10_000
 # What is shown if nothing is above the threshold.
 _OUTSIDE_CHOICE = 10
+# Rarities that are told as such, and beyond which nothing is known.
+_COMMON, _RAREST = 20.0, 1e-9
 # Of the items of a model that has no threshold: the oddest so many are called odd.
 _SHARE_WITHOUT_THRESHOLD = 0.05
 _SHOWN = 5  # items in a notebook or a terminal
@@ -69,6 +72,8 @@ class Findings:
         What else to know, in sentences.
     made_by : str, optional
         The command that made it.
+    p_value : ndarray of shape (n,), optional
+        Share of normal rows that are at least as odd, if the model knows.
 
     Examples
     --------
@@ -92,6 +97,7 @@ class Findings:
     title: str | None = None
     notes: tuple[str, ...] = ()
     made_by: str | None = None
+    p_value: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -205,6 +211,13 @@ class Findings:
         """Why the ``i``-th of the oddest items is odd, in one sentence with its ``k`` main reasons."""
         return str(self.explanation.why(i, k))
 
+    def how_odd(self, i: int = 0) -> str | None:
+        """How odd the ``i``-th of the oddest items is, in words; None if the model does not know."""
+        if self.p_value is None:
+            return None
+        row = int(self.explanation.rows[i])
+        return how_odd(float(self.outlierness[row]), float(self.p_value[row]))
+
     def __getitem__(self, i: Any) -> Any:
         return self.explanation[i]
 
@@ -218,7 +231,9 @@ class Findings:
         """
         table = self.table
         ids = {} if table is None or table.ids is None else {"id": table.ids}
-        columns = {"row": np.arange(len(self)), **ids, "outlierness": self.outlierness, "is_odd": self.is_odd}
+        rarity = {} if self.p_value is None else {"p_value": self.p_value}
+        scores = {"outlierness": self.outlierness, **rarity, "is_odd": self.is_odd}
+        columns = {"row": np.arange(len(self)), **ids, **scores}
         return build_frame(columns, None if table is None else table.kind)
 
     def to_dict(self, top: int = 50, *, checks: bool = True) -> dict[str, Any]:
@@ -286,6 +301,23 @@ def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **optio
     """
     found = e if isinstance(e, Findings) else Findings.of(e, **options)
     found.report(path, top)
+
+
+def how_odd(outlierness: float, p_value: float) -> str:
+    """Outlierness and its rarity in words.
+
+    Examples
+    --------
+    >>> from whyodd.findings.findings import how_odd
+    >>> how_odd(17.2, 4.8e-5)
+    '17 times as odd as a usual row; about 1 in 20,000 normal rows is'
+    """
+    times = f"{number(outlierness, 2)} times as odd as a usual row"
+    one_in = 1.0 / max(p_value, _RAREST)
+    if one_in < _COMMON:
+        return f"{times}; {percent(p_value)} of normal rows are as odd"
+    digits = 10 ** math.floor(math.log10(one_in))
+    return f"{times}; about 1 in {round(one_in / digits) * digits:,} normal rows is"
 
 
 def oddest_threshold(scores: NDArray[np.float64]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.groups import count_of_rows
-from whyodd.explanations.sentences import text
+from whyodd.explanations.sentences import percent, text
 from whyodd.explanations.variables import deviates
 from whyodd.inputs.frames import as_frame
 
@@ -22,6 +22,50 @@ if TYPE_CHECKING:
 # Of the rows: where more have a duplicate, that is how the table is.
 _RARE = 0.1
 _TOLD = 5  # columns
+# Rows beyond chance, as its multiple, from which the rows have changed; and of single columns the share of
+# values beyond the range that all but a tenth had.
+_DRIFT, _OUTSIDE, _MOVED = 3.0, 0.1, 0.3
+
+
+def notes_on_chance(table: Table, known: Table | None, n_odd: int, allowed: float) -> Iterator[str]:
+    """Whether as many rows would be odd by chance, or far more are than the rows that were learned allow.
+
+    ``allowed``: share of normal rows above the threshold.
+    """
+    n = table.n_rows
+    chance = allowed * n
+    if n_odd > max(_DRIFT * chance, chance + 5.0 * np.sqrt(chance) + 3.0) and known is not table:
+        moved = [] if known is None else list(_moved(table.frame, known.frame))
+        where = f" Columns that moved: {_listed(moved)}." if moved else ""
+        yield (
+            f"Far more rows are odd than the model allows: {n_odd:,} of {n:,}, where chance gives about "
+            f"{chance:,.0f}. The rows have changed since it was learned, or many are odd.{where}"
+        )
+    elif 0 < n_odd <= chance + 2.0 * np.sqrt(chance):
+        yield (
+            f"{n_odd:,} of {n:,} rows are above the threshold, and chance alone gives about {chance:,.0f}: "
+            f"{table.name} need not hold anything odd."
+        )
+
+
+def _moved(rows: Any, known: Any) -> Iterator[str]:
+    """Columns of numbers of which far more than usual are beyond what was usual, most of all first."""
+    new, old = as_frame(rows), as_frame(known)
+    if new is None or old is None:
+        return
+    found = []
+    for name in new.columns:
+        if name not in old.columns or not (new[name].dtype.is_numeric() and old[name].dtype.is_numeric()):
+            continue
+        before, after = (np.asarray(frame[name].to_numpy(), dtype=np.float64) for frame in (old, new))
+        if not (np.isfinite(before).any() and np.isfinite(after).any()):
+            continue
+        low, high = np.nanquantile(before, [_OUTSIDE / 2.0, 1.0 - _OUTSIDE / 2.0])
+        outside = float(np.mean((after < low) | (after > high)))
+        if outside > _MOVED:
+            side = "up" if np.nanmedian(after) > np.nanmedian(before) else "down"
+            found.append((outside, f"{name} ({side}; {percent(outside)} beyond what 90 % had)"))
+    yield from (words for _, words in sorted(found, reverse=True))
 
 
 def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iterator[str]:
@@ -29,7 +73,7 @@ def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iter
     if known is table:
         twice = _n_copies(table.frame)
         if 0 < twice <= _RARE * table.n_rows:
-            yield f"{count_of_rows(twice)} have an exact copy in {table.name}: copies make each other normal."
+            yield f"{count_of_rows(twice)} have an exact copy in {table.name}."
     elif n := scored.n_known:
         are, they = ("is equal to a row", "it looks") if n == 1 else ("are equal to rows", "they look")
         yield (

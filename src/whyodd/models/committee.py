@@ -205,14 +205,17 @@ class _Learning:
 
     def _scores(self, Z: Floats) -> dict[str, tuple[str, Any] | None]:
         """Views of the rows kept, by name; None for those that too few rows allow."""
-        m, d = Z.shape
+        m = len(Z)
         wide = min(max(round(_WIDE_SHARE * m), _FEWEST_NEIGHBORS), m - 1)
+        # Those of a group are not independent of each other, and what never varies cannot be foretold.
+        numbers = np.flatnonzero(~self.is_group[self.owner] & (Z.std(axis=0) > 0.0))
+        suffice = m >= _ROWS_PER_COLUMN * numbers.size and numbers.size > 1
         pairs = Pairs.of(Z, self.owner) if m >= 4 * _FEW_ROWS else None
         return {
             "neighbours": (FOR_ROWS_LIKE_IT, DistanceNetwork(Z, pooling=Nearest.mean(wide))),
             "nearest rows": (FOR_ROWS_LIKE_IT, _nearest(Z)) if self.trusted else None,
             "columns": (IN_ITSELF, _columns(Z)),
-            "residuals": (FOR_ROWS_LIKE_IT, _residuals(Z)) if m >= _ROWS_PER_COLUMN * d > 10 else None,
+            "residuals": (FOR_ROWS_LIKE_IT, _residuals(Z, numbers)) if suffice else None,
             "pairs": (DOES_NOT_GO_WITH, pairs) if pairs is not None and len(pairs.pairs) else None,
         }
 
@@ -242,8 +245,6 @@ def _columns(Z: Floats) -> Residuals:
     return Residuals(np.median(Z, axis=0), np.ones(Z.shape[1]))
 
 
-def _residuals(Z: Floats) -> Residuals:
-    covariance, _ = ledoit_wolf(Z)
-    # A column that never varies must not make it singular.
-    ridge = 1e-6 * np.trace(covariance) / len(covariance)
-    return Residuals(Z.mean(axis=0), np.linalg.inv(covariance + ridge * np.eye(len(covariance))))
+def _residuals(Z: Floats, columns: Indices) -> Residuals:
+    covariance, _ = ledoit_wolf(Z[:, columns])
+    return Residuals(Z[:, columns].mean(axis=0), np.linalg.inv(covariance), columns)

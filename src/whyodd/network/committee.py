@@ -174,6 +174,20 @@ class CommitteeScore:
         """Assignments of rows to the nearest tenth of the centers, as of a ``DistanceNetwork``."""
         return self.neighborhood.assign(self.scaled(X), consume, own=own, **work)
 
+    def partner(self, X: Any, columns: Indices, own: Indices | None = None) -> tuple[int, Indices] | None:
+        """What one row (1, d) has that does not go with some of its columns.
+
+        Returns
+        -------
+        The other column, and the centers that are like the row in it; None if there is no such pair.
+        """
+        pairs = next((view.score for view in self.views if view.kind == DOES_NOT_GO_WITH), None)
+        return None if pairs is None else pairs.partner(self.scaled(X), columns, own, self._seen)
+
+    @cached_property
+    def _seen(self) -> Floats:
+        return self.scaled(self.centers)
+
     def nearest(self, X: Any, k: int, **keywords: Any) -> Any:
         """The k nearest centers, as of a ``DistanceNetwork``."""
         return self.neighborhood.nearest(self.scaled(X), k, **keywords)

@@ -98,6 +98,20 @@ class Pairs:
             out[:, place] = np.log((self.chance[place][cells] + 1.0) / (seen + 1.0))
         return np.maximum(out, 0.0)
 
+    def partner(
+        self, X: Floats, columns: Indices, own: Indices | None, known: Floats
+    ) -> tuple[int, Indices] | None:
+        """The column that goes least with some columns of a row (1, d), and known rows like it there."""
+        mine = np.isin(self.pairs, columns)
+        surprise = np.where(mine.any(axis=1), self.surprise(X, own)[0], 0.0)
+        if surprise.size == 0 or surprise.max() <= 0.0:
+            return None
+        place = int(surprise.argmax())
+        other = int(self.pairs[place][~mine[place]][0])
+        edges = self.edges[:, [other]]
+        alike = np.flatnonzero(_bins(edges, known[:, [other]]) == _bins(edges, X[:, [other]]))
+        return other, alike
+
 
 def _bins(edges: Floats, X: Floats) -> Indices:
     """Bin of each value (n, d)."""

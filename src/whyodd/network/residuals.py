@@ -24,9 +24,11 @@ class Residuals:
 
     Parameters
     ----------
-    mean : array of shape (d,)
-    precision : array of shape (d, d) or (d,)
+    mean : array of shape (k,)
+    precision : array of shape (k, k) or (k,)
         P, positive definite; or its diagonal, where each variable is compared by itself.
+    columns : array of int of shape (k,), optional
+        The variables that are compared; all by default. The others have no relevance.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Residuals:
 
     mean: Floats
     precision: Floats
+    columns: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         for name in ("mean", "precision"):
@@ -51,9 +54,14 @@ class Residuals:
 
     def decompose(self, X: Any, own: Any = None) -> Decomposition:  # noqa: ARG002
         """Squared residuals (n, d); the part of one row in mean and precision is neglected."""
-        gaps = np.asarray(X, dtype=np.float64) - self.mean
+        values = np.asarray(X, dtype=np.float64)
+        gaps = (values if self.columns is None else values[:, self.columns]) - self.mean
         if self.precision.ndim == 1:
-            relevance = gaps**2 * self.precision
+            found = gaps**2 * self.precision
         else:
-            relevance = (gaps @ self.precision) ** 2 / np.diag(self.precision)
+            found = (gaps @ self.precision) ** 2 / np.diag(self.precision)
+        relevance = found
+        if self.columns is not None:
+            relevance = np.zeros(values.shape)
+            relevance[:, self.columns] = found
         return Decomposition(relevance, np.zeros(len(relevance)), relevance.sum(axis=1))

@@ -16,7 +16,6 @@ from whyodd.explanations.sentences import (
     is_number,
     judgement,
     number,
-    observation,
     percent,
     text,
     value_texts,
@@ -180,6 +179,8 @@ class Cards:
 
 def _judgement(reason: Reason, side: str | None) -> str:
     """What is odd about a value; one that is not beyond what is usual is so only among rows like it."""
+    if reason.judged is not None:
+        return reason.judged
     words = judgement(reason)
     is_relative = side is not None and (words, side) not in (("too high", "above"), ("too low", "below"))
     return _AMONG_ITS_LIKE.get(words, words) if is_relative else words
@@ -205,7 +206,7 @@ def _brief(odd: OddRow) -> list[dict[str, Any]]:
     rest = max(odd.measured_share, 0.0)
     # Of what never varied there is no scale to measure it by.
     shares = [None if reason.never_varied else reason.share for reason in odd.reasons]
-    told = [_line(observation(reason), s, rest) for reason, s in zip(odd.reasons, shares, strict=True)]
+    told = [_line(reason.words, s, rest) for reason, s in zip(odd.reasons, shares, strict=True)]
     unexplained = odd.unexplained_share if odd.is_additive else 0.0
     told += [_line(OTHERS, odd.other_share, rest) | {"is_rest": True}]
     told += [_line(UNEXPLAINED, unexplained, rest) | {"is_rest": True}]
