@@ -19,8 +19,8 @@ Kind = Literal["number", "category", "mixed category", "date", "set aside"]
 
 # With fewer rows that all values differ, or that there are only two, says little.
 _ENOUGH_ROWS = 20
-# So many of the texts differ from all others: names, identifiers, free text.
-_ID_SHARE = 0.9
+# From so many different texts per row on they are names, identifiers or free text.
+_ID_SHARE = 0.5
 # Squares of larger numbers, and of smaller differences, leave the range of floats.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 # Beyond it not every whole number is a float.
@@ -87,7 +87,7 @@ def _judge_labels(column: RawColumn, distinct: set[Any], kind: Kind) -> dict[str
     if len(distinct) == 1:
         return _judge_constant(column)
     if len(distinct) >= _ID_SHARE * n_present and n_present >= _ENOUGH_ROWS:
-        return _aside("nearly every row has a value of its own (an identifier, free text, numbers as text?)")
+        return _aside("most rows have a value of their own (names, free text, numbers as text?)")
     note = "its values are compared as texts" if kind == "mixed category" else ""
     return {"kind": kind, "note": note}
 

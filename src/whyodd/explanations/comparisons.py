@@ -33,6 +33,7 @@ _ITSELF, _LIKE, _PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_
 _IN_ITSELF_WORDS = {1: "too high", -1: "too low", 0: "unusual"}
 _LIKE_WORDS = {1: "high for rows like it", -1: "low for rows like it", 0: "in an unusual combination"}
 _PAIR_WORDS = "at odds with others"
+_RARE = "'(infrequent)'"  # what rare categories are called together
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +51,24 @@ class Comparisons:
 
     @cached_property
     def known(self) -> Decoded:
+        """The rows that each row is compared with, in raw units."""
+        return self._decoded(self.network.centers)
+
+    @cached_property
+    def usual(self) -> Decoded:
         """Usual rows in raw units."""
+        return self._decoded(self.network.usual)
+
+    def _decoded(self, rows: Any) -> Decoded:
         if self.variables.decode is None:
-            return Decoded(dict(enumerate(self.network.centers.T)), {})
-        return self.variables.decode(self.network.centers)
+            return Decoded(dict(enumerate(np.asarray(rows, dtype=np.float64).T)), {})
+        return self.variables.decode(rows)
 
     @cached_property
     def _limits(self) -> Floats:
         """(4, d) the quantiles of usual rows beyond which values are odd in themselves; NaN of no number."""
         limits = np.full((4, len(self.variables.names)), np.nan)
-        for variable, values in self.known.numbers.items():
+        for variable, values in self.usual.numbers.items():
             finite = values[np.isfinite(values)]
             if finite.size:
                 shares = [_EXTREME[0], _USUAL[0], _USUAL[1], _EXTREME[1]]
@@ -88,7 +97,7 @@ class Comparisons:
         """(2, n, d) what most of the rows have that each row is compared with; NaN of no number."""
         limits = np.full((2, inputs.shape[0], len(self.variables.names)), np.nan)
         variables = list(self.known.numbers)
-        values = np.column_stack([self.known.numbers[variable] for variable in variables] or [[]])
+        values = np.column_stack([self.known.numbers[v] for v in variables] or [np.empty(0)])
 
         def measure(rows: Any, p: Any) -> None:
             places = np.arange(inputs.shape[0])[rows]
@@ -135,16 +144,16 @@ class Comparisons:
     def _of_category(self, reason: Reason, variable: int) -> str:
         value, expected = value_texts(reason)
         name = name_text(reason)
-        codes, values = self.known.categories.get(variable, (np.empty(0, dtype=np.intp), ()))
+        codes, values = self.usual.categories.get(variable, (np.empty(0, dtype=np.intp), ()))
         if value == "-":
             return f"{name} is missing"
         if str(reason.value) in map(str, values):
             share = float(np.mean(codes == list(map(str, values)).index(str(reason.value))))
             if share > 0.0:
                 rarity = f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} % of usual rows have it"
-                usual = "" if expected in ("-", value) else f"; rows like it mostly have {expected}"
+                usual = "" if expected in ("-", value, _RARE) else f"; rows like it mostly have {expected}"
                 return f"{name} is {value} ({rarity}{usual})"
-        usual = "" if expected == "-" else f"; rows like it mostly have {expected}"
+        usual = "" if expected in ("-", _RARE) else f"; rows like it mostly have {expected}"
         return f"{name} is {value} (no usual row has it{usual})"
 
     def _at_odds(self, reason: Reason, variable: int, row: Any, column: int, alike: NDArray[np.intp]) -> str:
@@ -159,11 +168,7 @@ class Comparisons:
 
     def _value(self, row: Any, variable: int) -> str:
         """A value of a row in raw units."""
-        own = (
-            Decoded(dict(enumerate(np.asarray(row, dtype=np.float64).T)), {})
-            if self.variables.decode is None
-            else self.variables.decode(row)
-        )
+        own = self._decoded(row)
         if variable in own.numbers:
             return number(float(own.numbers[variable][0]))
         codes, values = own.categories.get(variable, (np.array([-1]), ()))

@@ -37,6 +37,8 @@ _WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
 _TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 3.0, "nearest rows": 6.0}
 # Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
 _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
+# The oddest rows, which do not tell what is usual.
+_ODD = 0.05
 # Correlations need so many rows for each column.
 _ROWS_PER_COLUMN = 10
 # A relevance of more than so many times the usual one is no evidence of what is usual.
@@ -198,8 +200,9 @@ class _Learning:
             weight = weights[name] / whole / mean if mean > 0.0 else 0.0
             views.append(View(name, kind, score, usual, weight))
             total += weight * ratios
+        usual = self.X[total <= np.quantile(total, 1.0 - _ODD)]
         committee = CommitteeScore(
-            tuple(views), self.center, self.scale, self.X[kept], self.rows[kept], self.n_rows
+            tuple(views), self.center, self.scale, self.X[kept], self.rows[kept], self.n_rows, usual
         )
         return committee, total
 

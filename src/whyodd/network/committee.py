@@ -79,6 +79,8 @@ class CommitteeScore:
         Which training rows these are.
     n_rows : int
         How many training rows there were.
+    usual : ndarray of shape (u, d)
+        Rows that tell what is usual, in words: those looked at without the oddest twentieth.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
@@ -91,6 +93,7 @@ class CommitteeScore:
     centers: Floats
     rows: Indices
     n_rows: int
+    usual: Floats
 
     @property
     def n_centers(self) -> int:
@@ -116,7 +119,13 @@ class CommitteeScore:
     def with_rows_of(self, chosen: Indices, n_rows: int) -> CommitteeScore:
         """The same committee if its training rows were those ``chosen`` among ``n_rows``."""
         return CommitteeScore(
-            self.views, self.center, self.scale, self.centers, np.asarray(chosen)[self.rows], n_rows
+            self.views,
+            self.center,
+            self.scale,
+            self.centers,
+            np.asarray(chosen)[self.rows],
+            n_rows,
+            self.usual,
         )
 
     def scaled(self, X: Any) -> Floats:
@@ -158,9 +167,9 @@ class CommitteeScore:
                 by_kind[KINDS.index(view.kind), rows] += view.relevance(Z[rows], left_out, n_jobs)
             if progress is not None:
                 progress(min(start + _BLOCK, len(Z)))
-        relevance = by_kind.sum(axis=0)
+        relevance = by_kind.sum(axis=0).astype(as_matrix(X).values.dtype, copy=False)
         return Decomposition(
-            relevance, np.zeros(len(Z)), relevance.sum(axis=1), by_kind=by_kind.transpose(1, 2, 0)
+            relevance, np.zeros(len(Z)), by_kind.sum(axis=(0, 2)), by_kind=by_kind.transpose(1, 2, 0)
         )
 
     def assign(
