@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reference import oracle
+from reference.committee import explain_committee
 from reference.kernels import formulas_of
 from reference.oracle import FLOATS, Reference
 
@@ -44,6 +45,12 @@ class Pooled(NamedTuple):
 def explain_network(X: ArrayLike, network: Any, own: Sequence[int] | None = None) -> Reference:
     """All quantities for the rows of ``X``, from the parts a network is made of."""
     X = _dense(X)
+    if hasattr(network, "views"):
+        relevance, o, expected = explain_committee(X, network, own)
+        empty = np.zeros((len(X), 0))
+        known = {"relevance": relevance, "outlierness": o, "expected": expected, "log_g": -o}
+        known["unexplained"] = np.zeros(len(X))
+        return Reference(**{field.name: known.get(field.name, empty) for field in fields(Reference)})
     if network.pooling is None and network.metric is None:
         return oracle.explain(
             X, _dense(network.centers), network.kernel, log_weights=network.log_weights, own=own

@@ -233,6 +233,7 @@ def test_weights_are_routed(name):
 LABELED = pd.concat([NORMAL, ODD], ignore_index=True)
 IS_NORMAL = np.r_[np.ones(len(NORMAL)), np.zeros(len(ODD))]
 SEARCHES = {
+    "committee": {"model__trusted": [False, True]},
     "exemplar_mixture": {"model__sigma": [0.5, 1.0]},
     "gaussian": {"model__covariance": ["full", "diagonal"]},
     "gaussian_mixture": {"model__n_components": [1, 2]},

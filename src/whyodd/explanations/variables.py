@@ -164,7 +164,9 @@ def constant_columns(network: Any) -> dict[int, float]:
     Those in which two or more centers all agree, and those that the metric leaves out because they had no
     variance to measure by. Of sparse data, where most variables are 0 most of the time, nothing is said.
     """
-    points = network.centers
+    # A committee leaves out suspects, and knows how far training rows went.
+    points = getattr(network, "extent", None)
+    points = network.centers if points is None else points
     if sparse.issparse(points):
         return {}
     low, high = points.min(axis=0), points.max(axis=0)

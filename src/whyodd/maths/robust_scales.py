@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# A scale is the range between two quantiles, this one and its mirror image: the first of these in which
-# the column varies at all.
-_TAILS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+# A scale is the range between two quantiles, this one and its mirror image.
+_TAIL = 0.1
 # Beyond so many scales distances grow as a root: a far value counts as far, but one alone does not decide
 # about all others.
 FAR = 15.0
@@ -23,9 +22,9 @@ FAR = 15.0
 def center_and_scale(X: Floats) -> tuple[Floats, Floats]:
     """Median (d,) and robust scale (d,) of columns (n, d); the scale of a normal distribution is its σ.
 
-    The scale follows from the range of the middle 80 % of the values. Where these are all the same it is
-    that of the middle 90 %, 96 % and so on, and at last the median of what deviates. A column that never
-    varies is measured in units of its own size.
+    The scale follows from the range of the middle 80 % of the values. Where more than half of all values are
+    the same, it is at least the median distance of the others from that: else it would depend on how many
+    they are. A column that never varies is measured in units of its own size.
 
     Examples
     --------
@@ -35,15 +34,12 @@ def center_and_scale(X: Floats) -> tuple[Floats, Floats]:
     array([3.])
     """
     center = np.median(X, axis=0)
-    scale = np.zeros(X.shape[1])
-    for tail in _TAILS:
-        if (scale > 0.0).all():
-            break
-        low, high = np.quantile(X, [tail, 1.0 - tail], axis=0)
-        scale = np.where(scale > 0.0, scale, (high - low) / (-2.0 * ndtri(tail)))
-    for i in np.flatnonzero(scale <= 0.0):
-        gaps = np.abs(X[:, i] - center[i])
-        scale[i] = np.median(gaps[gaps > 0.0]) if gaps.any() else np.abs(center[i]) or 1.0
+    low, high = np.quantile(X, [_TAIL, 1.0 - _TAIL], axis=0)
+    scale = (high - low) / (-2.0 * ndtri(_TAIL))
+    deviates = center != X
+    for i in np.flatnonzero((deviates.mean(axis=0) < 0.5) | (scale <= 0.0)):
+        gaps = np.abs(X[deviates[:, i], i] - center[i])
+        scale[i] = max(scale[i], np.median(gaps)) if gaps.size else np.abs(center[i]) or 1.0
     return center, scale
 
 

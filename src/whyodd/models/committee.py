@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf
 
 from whyodd.maths.hard_poolings import Nearest
-from whyodd.maths.robust_scales import center_and_scale, soften
+from whyodd.maths.robust_scales import FAR, center_and_scale, soften
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.repetition import repeated_rows
 from whyodd.models.tail import ScoreDistribution
@@ -41,8 +42,6 @@ _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
 _ODD = 0.05
 # Correlations need so many rows for each column.
 _ROWS_PER_COLUMN = 10
-# A relevance of more than so many times the usual one is no evidence of what is usual.
-_GROSS = 100.0
 # What is added to the usual relevance of a variable: of a number a thousandth of the mean, for those that
 # are never relevant; of a group the median, so that a rare category is no more than surprising.
 _FLOOR_OF_NUMBERS, _FLOOR_OF_GROUPS = 1e-3, 1.0
@@ -126,11 +125,14 @@ class Committee(DistanceDetector):
         rows = repeated_rows(sample_weight, len(values), type(self).__name__)
         rows = np.random.default_rng(self.random_state).permutation(rows)
         drawn, others = np.sort(rows[: self.max_rows]), rows[self.max_rows :][: self.max_rows]
-        center, scale = center_and_scale(values[rows])
+        # Copies are no evidence for each other.
+        center, scale = center_and_scale(np.unique(values[drawn], axis=0))
+        extent = np.stack([values[rows].min(axis=0), values[rows].max(axis=0)])
         grouped = is_group[owner]
         center, scale = np.where(grouped, 0.0, center), np.where(grouped, 1.0, scale)
-        committee = _Learning(values[drawn], drawn, len(values), center, scale, owner, is_group, self.trusted)
-        score, own_scores = committee.learned()
+        learning = _Learning(values[drawn], drawn, center, scale, owner, is_group, self.trusted)
+        learned, own_scores = learning.learned()
+        score = replace(learned, n_rows=len(values), extent=extent)
         new_scores = score.outlierness(values[others]) if others.size else np.empty(0)
         self.distribution_ = ScoreDistribution(np.concatenate([own_scores, new_scores]))
         return score, self.distribution_.threshold(self.false_alarms)
@@ -163,46 +165,49 @@ class _Learning:
         self,
         X: Floats,
         rows: Indices,
-        n_rows: int,
         center: Floats,
         scale: Floats,
         owner: Indices,
         is_group: Bools,
         trusted: bool,
     ) -> None:
-        self.X, self.rows, self.n_rows = X, rows, n_rows
-        self.center, self.scale = center, scale
-        self.Z = soften((X - center) / scale)
+        self.X, self.rows, self.center, self.scale = X, rows, center, scale
+        gaps = (X - center) / scale
+        self.Z, self.is_gross = soften(gaps), np.abs(gaps) > FAR
         self.owner, self.is_group, self.trusted = owner, is_group, trusted
+        # Equal rows are one row: copies are no evidence for each other.
+        _, self.first, self.same = np.unique(self.Z, axis=0, return_index=True, return_inverse=True)
 
     def learned(self) -> tuple[CommitteeScore, Floats]:
-        """The committee, and the outlierness (m,) of the rows, each without itself."""
-        kept = np.ones(len(self.X), dtype=bool)
+        """The committee, and the outlierness (m,) of the rows, each without itself and its copies."""
+        kept = np.ones(len(self.first), dtype=bool)
         score, outlierness = self._round(kept)
-        if self.trusted or len(self.X) < _FEW_ROWS:
-            return score, outlierness
-        for _ in range(_ROUNDS):
-            kept = outlierness <= np.quantile(outlierness, 1.0 - _SUSPECTS)
-            score, outlierness = self._round(kept)
+        if not self.trusted and len(kept) >= _FEW_ROWS:
+            for _ in range(_ROUNDS):
+                kept = outlierness[self.first] <= np.quantile(outlierness, 1.0 - _SUSPECTS)
+                score, outlierness = self._round(kept)
         return score, outlierness
 
     def _round(self, kept: Bools) -> tuple[CommitteeScore, Floats]:
-        own = np.where(kept, np.cumsum(kept) - 1, -1)
+        """The committee of some of the different rows, and the outlierness of all rows."""
+        own = np.where(kept, np.cumsum(kept) - 1, -1)[self.same.ravel()]
         weights = _TRUSTED_WEIGHTS if self.trusted else _WEIGHTS
         views, total = [], np.zeros(len(self.Z))
-        scores = {name: view for name, view in self._scores(self.Z[kept]).items() if view is not None}
+        chosen = self.first[kept]
+        scores = {name: view for name, view in self._scores(self.Z[chosen]).items() if view is not None}
         whole = sum(weights[name] for name in scores)
+        usual_rows = own >= 0
         for name, (kind, score) in scores.items():
             relevance = np.asarray(decompose_rows(score, self.Z, own=own).relevance, dtype=np.float64)
-            usual = self._usual(relevance, kept)
+            usual = self._usual(relevance)
             ratios = (relevance / usual).sum(axis=1)
-            mean = float(ratios[kept].mean())
+            mean = float(ratios[usual_rows].mean())
             weight = weights[name] / whole / mean if mean > 0.0 else 0.0
             views.append(View(name, kind, score, usual, weight))
             total += weight * ratios
         usual = self.X[total <= np.quantile(total, 1.0 - _ODD)]
         committee = CommitteeScore(
-            tuple(views), self.center, self.scale, self.X[kept], self.rows[kept], self.n_rows, usual
+            tuple(views), self.center, self.scale, self.X[chosen], self.rows[chosen], usual=usual
         )
         return committee, total
 
@@ -222,13 +227,14 @@ class _Learning:
             "pairs": (DOES_NOT_GO_WITH, pairs) if pairs is not None and len(pairs.pairs) else None,
         }
 
-    def _usual(self, relevance: Floats, kept: Bools) -> Floats:
-        """Usual relevance of each column (d,): that of the variable it belongs to, and a little more."""
-        usual = relevance[kept].mean(axis=0)
-        if not self.trusted:
-            # Those left out are too many to be all odd: what is not gross counts again.
-            fine = relevance <= _GROSS * np.maximum(usual, _FLOOR_OF_NUMBERS * usual.mean())
-            usual = (relevance * fine).sum(axis=0) / np.maximum(fine.sum(axis=0), 1)
+    def _usual(self, relevance: Floats) -> Floats:
+        """Usual relevance of each column (d,): that of the variable it belongs to, and a little more.
+
+        It is the mean of all rows that have no gross value in the column. Those left out as suspects count:
+        they are too many to be all odd, and what is rare but not gross would seem never to happen.
+        """
+        fine = ~self.is_gross[self.first]
+        usual = (relevance[self.first] * fine).sum(axis=0) / np.maximum(fine.sum(axis=0), 1)
         of_variable = np.bincount(self.owner, usual)
         floor = np.where(
             self.is_group,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -77,10 +77,12 @@ class CommitteeScore:
         The rows that were learned from, as they were.
     rows : ndarray of int of shape (m,)
         Which training rows these are.
-    n_rows : int
-        How many training rows there were.
     usual : ndarray of shape (u, d)
         Rows that tell what is usual, in words: those looked at without the oddest twentieth.
+    extent : ndarray of shape (2, d)
+        The smallest and the largest value of each column in training.
+    n_rows : int
+        How many training rows there were.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
@@ -92,8 +94,9 @@ class CommitteeScore:
     scale: Floats
     centers: Floats
     rows: Indices
-    n_rows: int
     usual: Floats
+    extent: Floats | None = None
+    n_rows: int | None = None
 
     @property
     def n_centers(self) -> int:
@@ -118,15 +121,7 @@ class CommitteeScore:
 
     def with_rows_of(self, chosen: Indices, n_rows: int) -> CommitteeScore:
         """The same committee if its training rows were those ``chosen`` among ``n_rows``."""
-        return CommitteeScore(
-            self.views,
-            self.center,
-            self.scale,
-            self.centers,
-            np.asarray(chosen)[self.rows],
-            n_rows,
-            self.usual,
-        )
+        return replace(self, rows=np.asarray(chosen)[self.rows], n_rows=n_rows)
 
     def scaled(self, X: Any) -> Floats:
         """What the views see of rows (n, d)."""

@@ -40,7 +40,8 @@ def test_is_neuralized_as_it_is():
 
 def test_capabilities_have_known_names():
     network = whyodd.DistanceNetwork(NORMAL)
-    assert network.capabilities == CAPABILITIES.keys()
+    committee = whyodd.Committee().fit(NORMAL).network_
+    assert network.capabilities | committee.capabilities == CAPABILITIES.keys()
     with pytest.raises(KeyError, match="No capability is called 'neighbours'"):
         offers(network, "neighbours")
 
