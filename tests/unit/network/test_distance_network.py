@@ -13,6 +13,7 @@ from reference import oracle
 from whyodd.kernels import Exponential, Student
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.linear_maps import LinearMap
+from whyodd.maths.metrics import LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
 
 KERNELS = (Exponential(q=1.0), Exponential(q=2.0, sigma=1.4), Student(q=3.0, a=0.5))
@@ -102,6 +103,19 @@ def test_rows_and_number_of_rows_are_kept(centers):
     network = DistanceNetwork(centers, rows=[3, 1, 4, 15, 9, 2], n_rows=20, offset=0.25)
     np.testing.assert_array_equal(network.rows, [3, 1, 4, 15, 9, 2])
     assert (network.n_rows, network.offset) == (20, 0.25)
+
+
+def test_shown_in_a_few_words(centers):
+    assert repr(DistanceNetwork(centers)) == (
+        "DistanceNetwork(6 centers, 3 variables, Exponential(q=2.0, sigma=1.0))"
+    )
+    pooled = DistanceNetwork(centers, pooling=Nearest.kth(2), metric=LinearMetric(np.eye(3)))
+    assert repr(pooled) == f"DistanceNetwork(6 centers, 3 variables, Nearest.kth(2), {pooled.metric!r})"
+
+
+def test_the_energies_of_a_hard_pooling_are_the_distances_themselves(centers):
+    kernel = DistanceNetwork(centers, pooling=Nearest.kth(2)).kernel
+    np.testing.assert_array_equal(kernel.energy(np.array([0.0, 4.0, 9.0])), [0.0, 2.0, 3.0])
 
 
 WRONG_WEIGHTS = {
@@ -265,6 +279,7 @@ WRONG_OWN = {
     "two-dimensional": [[0], [1], [2], [3], [4]],
     "a-number": 0,
     "past-the-last-center": [0, 1, 2, 3, 6],
+    "far-past-the-last-center": [0, 1, 2, 3, 700],
     "below-minus-one": [0, 1, 2, 3, -2],
     "floats": [0.0, 1.0, 2.0, 3.0, 4.0],
     "nan": [0, 1, 2, 3, np.nan],
@@ -383,7 +398,7 @@ def test_expected_of_shifted_data_is_as_good_as_its_dtype_can_hold(kernel, dtype
     truth = oracle.explain(X, centers, kernel).expected
     # The mean over p may be off by the tolerance of the centers' spread, and the result is rounded once.
     spread = np.ptp(centers, axis=0).max()
-    bound = tolerance * spread + np.finfo(dtype).eps * 1e6
+    bound = tolerance * spread + 0.5 * np.spacing(dtype(1e6))
     np.testing.assert_allclose(DistanceNetwork(centers, kernel=kernel).expected(X), truth, rtol=0, atol=bound)
 
 
