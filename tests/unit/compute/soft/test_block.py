@@ -24,9 +24,9 @@ ALL_NEED_CARE = 1e-12
 class Block:
     """A block of rows after pooling: what became of the products, of the scores, and of single pairs."""
 
-    def __init__(self, weights=WEIGHTS, *, own=-1, explaining=True, has_room=True, **changed):
-        n, m, d = len(X), *CENTERS.shape
-        centers = prepare(CENTERS, np.log(weights), KERNEL, dtype=np.dtype(np.float32))
+    def __init__(self, weights=WEIGHTS, *, X=X, U=CENTERS, own=-1, explaining=True, has_room=True, **changed):
+        n, m, d = len(X), *U.shape
+        centers = prepare(U, np.log(weights), KERNEL, dtype=np.dtype(np.float32))
         block = _multiply(X, np.full(n, own), centers, np.empty((n, m), np.float32), slice(0, n))
         room = np.zeros((n, d)) if has_room else np.empty((0, 0))
         direct = Direct(room, np.empty(n, dtype=bool), 0.0)
@@ -37,7 +37,7 @@ class Block:
         )
         self.table, self.direct = block.products, direct.relevance
         # What is explained by each center, as far as it is left to the weights.
-        self.explained = self.table * np.sum((X[:, None] - CENTERS) ** 2, axis=2) / centers.scale**2
+        self.explained = self.table * np.sum((X[:, None] - U) ** 2, axis=2) / centers.scale**2
 
 
 @pytest.mark.parametrize("explaining", [True, False])
@@ -59,6 +59,19 @@ def test_weights_of_any_size_keep_their_digits(own):
     got = Block(weights, own=own, explaining=False)
     truth = oracle.explain(X, CENTERS, KERNEL, weights=weights, own=np.full(len(X), own))
     np.testing.assert_allclose(got.scores.log_inlierness, truth.log_g, atol=1e-6)
+
+
+# Products of whole numbers are exact: no care is needed, and the rest is done in float32.
+@pytest.mark.parametrize(("is_whole", "light", "digits"), [(False, 1e-30, 1e-12), (True, 1e-12, 1e-5)])
+def test_on_top_of_a_center_of_nearly_all_weight_the_others_are_exact(is_whole, light, digits):
+    """Their part of p is far below what counts elsewhere, but nothing else explains anything."""
+    centers = np.rint(4.0 * CENTERS) if is_whole else CENTERS
+    weights = np.array([light, 2.0 * light, 1.0, 3.0 * light, 4.0 * light])
+    got = Block(weights, X=centers[[2]], U=centers, tolerance=ALL_NEED_CARE)
+    truth = oracle.explain(centers[[2]], centers, KERNEL, weights=weights, arithmetic=oracle.digits(60))
+    np.testing.assert_allclose(got.scores.outlierness, truth.outlierness, rtol=digits)
+    np.testing.assert_allclose(got.direct, truth.relevance, rtol=digits)
+    assert got.explained.sum() <= ALL_NEED_CARE * truth.explained.sum()  # what is left to the weights
 
 
 # Scores are in float64 throughout where care is needed, the table is in float32.
