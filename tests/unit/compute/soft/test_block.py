@@ -74,6 +74,15 @@ def test_on_top_of_a_center_of_nearly_all_weight_the_others_are_exact(is_whole, 
     assert got.explained.sum() <= ALL_NEED_CARE * truth.explained.sum()  # what is left to the weights
 
 
+def test_on_top_of_a_heavy_center_the_weights_explain_all_where_there_is_no_room():
+    centers = np.rint(4.0 * CENTERS)
+    weights = np.array([1e-12, 2e-12, 1.0, 3e-12, 4e-12])
+    got = Block(weights, X=centers[[2]], U=centers, has_room=False)
+    truth = oracle.explain(centers[[2]], centers, KERNEL, weights=weights, arithmetic=oracle.digits(60))
+    largest = truth.explained.max()
+    np.testing.assert_allclose(got.explained / largest, truth.explained / largest, atol=1e-5)
+
+
 # Scores are in float64 throughout where care is needed, the table is in float32.
 @pytest.mark.parametrize(
     ("changed", "digits"), [({}, 1e-5), ({"tolerance": ALL_NEED_CARE}, 1e-12)], ids=["as it is", "with care"]
