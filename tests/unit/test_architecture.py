@@ -1,4 +1,4 @@
-"""The map of the house names places that are there."""
+"""The map of the house, and the guide for those who build on it, name places that are there."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAP = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-PLACES = sorted(set(re.findall(r"`([a-z_0-9/]+(?:\.py|/))`", MAP)))
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PLACES = sorted(set(re.findall(r"`([a-z_0-9/]+(?:\.py|/))`", MAP + GUIDE)))
 ROOMS = re.findall(r"^\| (`[a-z`, ]+`) \|", MAP, flags=re.MULTILINE)
 
 

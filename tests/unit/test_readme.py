@@ -11,7 +11,10 @@ import pytest
 from typer.main import get_command
 
 import whyodd
+from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.cli.app import app
+from whyodd.explainers.registry import EXPLAINERS
+from whyodd.kernels import KERNELS
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 LINES = [
@@ -52,3 +55,19 @@ def test_commands_and_options_exist(call):
 
 def test_all_commands_are_shown():
     assert {shlex.split(call)[1] for call in CALLS} == set(get_command(app).commands)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *EXPLAINERS,
+        *(path.rpartition(".")[2] for path in ADAPTERS if not path.startswith("whyodd.")),
+    ],
+)
+def test_what_is_registered_is_listed(name):
+    assert re.search(rf"[`\"]{name}\b", README)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values())
+def test_kernels_are_listed(kernel):
+    assert re.search(rf"\b{kernel.__name__}\b", README)

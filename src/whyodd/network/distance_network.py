@@ -484,7 +484,9 @@ def _check_representable(outlierness: NDArray[np.float64]) -> None:
 
 def _check_fits(relevance: Floats) -> None:
     # A sum is finite unless a term is not, or it overflowed: one pass, and a second one only then.
-    if not np.isfinite(relevance.sum(dtype=np.float64)) and not np.isfinite(relevance).all():
+    with np.errstate(over="ignore"):
+        total = relevance.sum(dtype=np.float64)
+    if not np.isfinite(total) and not np.isfinite(relevance).all():
         row = int(np.argmin(np.isfinite(relevance).all(axis=1)))
         raise OverflowError(
             f"The relevance of row {row} of X exceeds the largest {relevance.dtype}. Pass X in float64."

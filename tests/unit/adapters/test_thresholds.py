@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import is_outlier_detector
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
@@ -41,14 +42,14 @@ def test_is_where_the_model_cuts(case):
     np.testing.assert_array_equal(e.outlierness > e.threshold, odd)
 
 
-def test_models_that_only_score_have_none():
-    without = {
-        type(case.model).__name__ for case in CASES if find_entry(ADAPTERS, case.model).threshold is None
-    }
-    assert without == {
-        "BayesianGaussianMixture", "EmpiricalCovariance", "GaussianMixture", "KMeans", "KernelDensity",
-        "LedoitWolf", "MinCovDet", "MiniBatchKMeans", "NearestNeighbors",
-    }  # fmt: skip
+@pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.model).__name__)
+def test_is_there_for_every_model_that_cuts_and_for_no_other(case):
+    is_pyod = type(case.model).__module__.startswith("pyod.")
+    has_threshold = find_entry(ADAPTERS, case.model).threshold is not None
+    assert has_threshold == (is_pyod or is_outlier_detector(case.model))
+
+
+def test_a_network_itself_has_none():
     assert whyodd.explain(whyodd.DistanceNetwork(X), ROWS).threshold is None
 
 

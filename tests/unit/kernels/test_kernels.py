@@ -145,6 +145,13 @@ def test_special_names_fix_parameters_of_a_family(name):
     assert KERNELS[family](**fixed)
 
 
+def test_defaults_are_those_that_are_told():
+    """Of the Gaussian kernel, and of Student's that is 1 / (1 + d²)."""
+    assert Exponential() == Exponential(q=2.0, sigma=1.0)
+    assert Student() == Student(q=2.0, a=1.0, sigma=1.0)
+    assert RationalQuadratic() == RationalQuadratic(beta=1.0, sigma=1.0)
+
+
 @over_registry
 def test_every_parameter_has_a_default_and_is_kept_as_a_float(name):
     kernel = KERNELS[name]()

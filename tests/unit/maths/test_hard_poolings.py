@@ -103,6 +103,11 @@ def test_impossible_reaches_and_densities_are_a_clear_error(name, values):
         LocalReach(1, **{"reaches": [1.0, 1.0], "densities": [1.0, 1.0], name: values})
 
 
+def test_centers_that_stand_twice_have_no_reach():
+    pooling = LocalReach(1, reaches=[0.0, 0.0], densities=[1.0, 0.0])
+    np.testing.assert_array_equal(pooling.reaches, 0.0)
+
+
 def test_reaches_must_be_of_the_centers():
     with pytest.raises(ValueError, match=r"reaches must hold one number per center, \(3,\), but has 9\."):
         DistanceNetwork(np.eye(3), pooling=LocalReach(2, REACHES, DENSITIES))

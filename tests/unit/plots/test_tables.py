@@ -21,7 +21,7 @@ from whyodd.plots import PLOTS, bars, beeswarm, expected, flipping, scores, wate
 from whyodd.plots.beeswarm import offsets
 from whyodd.plots.expected import Scale
 from whyodd.plots.figures import title_of
-from whyodd.plots.reasons import BLUE, GREEN, GREY, LIGHT_GREY, VERMILLION, label
+from whyodd.plots.reasons import BLACK, BLUE, GREEN, GREY, LIGHT_GREY, VERMILLION, label
 from whyodd.plots.scores import bin_edges
 
 mpl.use("Agg")
@@ -100,6 +100,19 @@ def legend_texts(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+def legend_colours(ax):
+    """Colour of each entry of the legend, by its text."""
+    signs = ax.get_legend().legend_handles
+    drawn = [s.get_color() if isinstance(s, mpl.lines.Line2D) else s.get_facecolor() for s in signs]
+    return dict(zip(legend_texts(ax), (to_hex(colour).upper() for colour in drawn), strict=True))
+
+
+def across_at(ax, x):
+    """The lines from the bottom of the axes to the top at ``x``."""
+    upright = ax.get_xaxis_transform()
+    return [line for line in ax.lines if line.get_transform() == upright and set(line.get_xdata()) == {x}]
+
+
 def main(relevance, k):
     return np.argsort(-np.abs(relevance), kind="stable")[:k]
 
@@ -136,6 +149,8 @@ class TestWaterfall:
         assert len(ax.patches) == 1 + min(k, 30) + (k < 30)
         dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
         assert dashed[0].get_xdata()[0] == pytest.approx(cancer.outlierness[i])
+        assert legend_colours(ax).items() <= {"too high": VERMILLION, "too low": BLUE}.items()
+        assert len(across_at(ax, 0.0)) == 1
 
     def test_what_speaks_against_it_goes_back(self, signed):
         i = int(signed.outlierness.argmax())
@@ -183,7 +198,9 @@ class TestBars:
         assert all(bar.get_x() == 0.0 for bar in ax.patches)
         assert fills(ax) == [*(COLOURS[s] for s in long.direction[0, order].tolist()), LIGHT_GREY, GREY]
         assert written(ax) == [percent(size / long.outlierness[0]) for size in sizes]
-        assert legend_texts(ax) == ["too high", "too low"]
+        assert legend_colours(ax) == {"too high": VERMILLION, "too low": BLUE}
+        (zero,) = across_at(ax, 0.0)
+        assert zero.get_color() == BLACK
         assert row_labels(ax)[-2:] == ["55 other variables", "no single variable"]
 
     def test_shares_of_the_sum_where_relevance_does_not_add_up(self, cancer):
@@ -213,6 +230,14 @@ class TestBeeswarm:
             assert np.abs(y - place).max() < 0.5
             colours = [to_hex(colour).upper() for colour in dots.get_facecolors()]
             assert colours == [COLOURS[sign] for sign in cancer.direction[:, c].tolist()]
+        (zero,) = across_at(ax, 0.0)
+        assert zero.get_color() == BLACK
+        assert zero.get_zorder() < ax.collections[0].get_zorder()
+
+    def test_legend_has_the_colours_of_the_dots(self, cancer):
+        assert legend_colours(beeswarm(cancer, 4)) == {"too high": VERMILLION, "too low": BLUE}
+        same = whyodd.explain(whyodd.DistanceNetwork([[0.0, 0.0]]), [[0.0, 3.0]])
+        assert legend_colours(beeswarm(same)) == {"too high": VERMILLION, "neither": GREEN}
 
     def test_dots_do_not_cover_each_other(self):
         x = np.random.default_rng(0).normal(size=80)
@@ -259,6 +284,8 @@ class TestExpected:
             assert dot.get_xdata()[0] == pytest.approx((e.data[0, c] - low[c]) / size)
             assert mark.get_xdata()[0] == pytest.approx((e.expected[0, c] - low[c]) / size)
         assert sorted(written(ax)) == ["-2.7", "0.5", "2.7", "9.5"]
+        told = {"usual range": LIGHT_GREY, "expected": BLACK, "too high": VERMILLION, "too low": BLUE}
+        assert legend_colours(ax) == told
 
     def test_units_of_the_data_behind_a_pipeline(self, cancer):
         data = load_breast_cancer(as_frame=True)
@@ -323,8 +350,12 @@ class TestFlipping:
             error = falls[:, 10].std(ddof=1) / np.sqrt(len(falls))
             heights = corners[np.isclose(corners[:, 0], x[10]), 1]
             assert np.ptp(heights) == pytest.approx(2 * error)
+            (fill,) = shade.get_facecolors()
+            assert to_hex(fill).upper() == line.get_color()
+            assert 0.1 < fill[3] < 0.5  # seen, and not for more than the line
         assert legend_texts(ax)[0] == f"dtd: area {area(curves['dtd']).mean():.3f}"
         assert legend_texts(ax)[1].startswith("a $x_1$: area ")
+        assert list(legend_colours(ax).values()) == [BLUE, VERMILLION]
 
     def test_many_methods_with_long_names_can_be_told_apart(self):
         ax = flipping({f"{j} {'long ' * 30}": [[2.0, 2.0 - j / 12, 0.0]] for j in range(12)})
@@ -358,6 +389,10 @@ class TestScores:
         )
         (text,) = legend_texts(ax)
         assert text.endswith(f": {expected_above} of 120 rows above")
+        (line,) = across_at(ax, threshold)
+        assert (line.get_color(), line.get_linestyle()) == (BLACK, "--")
+        (sign,) = ax.get_legend().legend_handles
+        assert (sign.get_color(), sign.get_linestyle()) == (BLACK, "--")
         boxes = text_boxes(ax)
         assert (hides(boxes), cut(ax, boxes)) == ([], [])
         rug = next(line for line in ax.lines if line.get_marker() == "|")

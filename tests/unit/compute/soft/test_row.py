@@ -24,7 +24,8 @@ from whyodd.compute.soft.row import (
 from whyodd.kernels import KERNELS
 
 DTYPES = (np.float32, np.float64)
-DEGREES = (0.5, 1.0, 1.7, 2.0, 3.0, 4.0)
+# Some have loops of their own; the others, beside them and between, have not.
+DEGREES = (0.5, 1.0, 1.7, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 # Of parameters that take other values than degrees.
 VALUES = {"a": (1e-3, 1.0, 50.0), "beta": (0.3, 1.0, 50.0)}
 SIGMA = 0.3
