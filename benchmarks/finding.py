@@ -14,11 +14,12 @@ Learned from clean rows
     Half of the normal rows, drawn at random, are learned from (``Committee(trusted=True)``), all other
     rows are scored.
 
-Peers have their defaults, and columns standardised by the rows they learn from; ours gets the rows as they
-are. A peer that cannot be fitted to a table (CBLOF, where clusters are too few or alike) has found nothing:
-its scores are all the same. Areas under the ROC curve (AUC) and average precisions (AP) are means over the
-seeds, then over the tables; ranks are among all detectors by each of these, 1 is best. The best peer of a
-table is chosen after the fact, out of eight, for each table anew: no single detector is as good.
+Peers are scikit-learn's IsolationForest and LocalOutlierFactor, and PyOD's ECOD, COPOD, KNN, HBOS, MCD and
+CBLOF. They have their defaults, and columns standardised by the rows they learn from; ours gets the rows as
+they are. A peer that cannot be fitted to a table (CBLOF, where clusters are too few or alike) has found
+nothing: its scores are all the same. Areas under the ROC curve (AUC) and average precisions (AP) are means
+over the seeds, then over the tables; ranks are among all detectors by each of these, 1 is best. The best
+peer of a table is chosen after the fact, out of eight, for each table anew: no single detector is as good.
 
 The design half, every second table by name, was looked at while the default detector was designed. The
 other half was not: its figures are the ones to believe.
@@ -103,8 +104,8 @@ def by_pyod(kind: Any, train: np.ndarray, new: np.ndarray | None, seed: int) -> 
 
 OURS, YARDSTICK = "Committee", "KNN"
 PEERS: dict[str, Detector] = {
-    "IsolationForest": isolation_forest,
-    "LocalOutlierFactor": local_outlier_factor,
+    "IForest": isolation_forest,
+    "LOF": local_outlier_factor,
 } | {kind.__name__: partial(by_pyod, kind) for kind in (ECOD, COPOD, KNN, HBOS, MCD, CBLOF)}
 DETECTORS: dict[str, Detector] = {OURS: committee} | {
     name: partial(standardised, peer) for name, peer in PEERS.items()
@@ -203,12 +204,9 @@ def peak_memory(names: list[str]) -> np.ndarray:
     return most
 
 
-def print_means(setting: str, results: Results, halves: dict[str, np.ndarray], memory: np.ndarray) -> None:
+def print_means(setting: str, results: Results, halves: dict[str, np.ndarray]) -> None:
     """Means over halves of the tables, a line for each detector."""
     ranks = {name: rankdata(-np.round(of, 9), axis=1) for name, of in results.found.items()}
-    total = results.seconds.sum(axis=0)
-    yardstick = list(DETECTORS).index(YARDSTICK)
-    worst = (results.seconds / results.seconds[:, [yardstick]]).max(axis=0)
     columns, lines = ["detector"], [[name] for name in DETECTORS]
     for half, chosen in halves.items():
         columns += [f"{half} {measure}" for measure in MEASURES]
@@ -216,12 +214,23 @@ def print_means(setting: str, results: Results, halves: dict[str, np.ndarray], m
         for which, line in enumerate(lines):
             line += [f"{of[chosen, which].mean():.3f}" for of in results.found.values()]
             line += [f"{of[chosen, which].mean():.2f}" for of in ranks.values()]
-    for which, line in enumerate(lines):
-        line += [f"{total[which] / total[yardstick]:.1f}", f"{worst[which]:.1f}", f"{memory[which]:.1f}"]
     counts = ", ".join(f"{half} {np.count_nonzero(chosen)}" for half, chosen in halves.items())
-    print_table(
-        f"{setting}: means over tables ({counts})", [*columns, "time / KNN's", "at most", "peak MB"], lines
-    )
+    print_table(f"{setting}: means over tables ({counts})", columns, lines)
+
+
+def print_costs(results: tuple[Results, ...], memory: np.ndarray) -> None:
+    """Time over that of the yardstick in each setting, and memory."""
+    yardstick = list(DETECTORS).index(YARDSTICK)
+    columns, lines = ["detector"], [[name] for name in DETECTORS]
+    for setting, of in zip(SETTINGS, results, strict=True):
+        total, each = of.seconds.sum(axis=0), of.seconds / of.seconds[:, [yardstick]]
+        columns += [f"{setting}: seconds", f"/ {YARDSTICK}'s", "at most"]
+        for which, line in enumerate(lines):
+            ratio = total[which] / total[yardstick]
+            line += [f"{total[which]:.1f}", f"{ratio:.1f}", f"{each[:, which].max():.1f}"]
+    for line, megabytes in zip(lines, memory, strict=True):
+        line.append(f"{megabytes:.1f}")
+    print_table("time of fitting and scoring, and memory", [*columns, "peak MB"], lines)
 
 
 def print_each(setting: str, results: Results, names: list[str], halves: dict[str, np.ndarray]) -> None:
@@ -262,10 +271,10 @@ def main() -> None:
     halves = dict(zip(HALVES, [is_design, ~is_design, np.ones(len(names), dtype=bool)], strict=True))
     halves = {half: chosen for half, chosen in halves.items() if chosen.any()}
     results = run(names, 1 if arguments.quick else N_SEEDS)
-    memory = peak_memory(names)
     for setting, of in zip(SETTINGS, results, strict=True):
-        print_means(setting, of, halves, memory)
+        print_means(setting, of, halves)
         print_each(setting, of, names, halves)
+    print_costs(results, peak_memory(names))
 
 
 if __name__ == "__main__":
