@@ -69,6 +69,17 @@ def adbench(name: str) -> np.ndarray:
     return X[np.random.default_rng(0).permutation(len(X))]
 
 
+def adbench_names() -> list[str]:
+    """Names of all tabular sets, sorted."""
+    return sorted(file.stem for file in _file("adbench").glob("*.npz"))
+
+
+def labelled_adbench(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of one of the tabular sets (n, d), as they are stored, and which are anomalies (n,)."""
+    arrays = _arrays(f"adbench/{name}.npz")
+    return arrays["X"].astype(np.float64, order="C"), arrays["y"].astype(bool)
+
+
 def nsl_kdd() -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
     """Network connections, 41 raw columns: normal ones to train on, the test file, which are attacks."""
     train, test = (pd.read_csv(_file(f"nsl_kdd/{name}.csv.gz")) for name in ("train_20percent", "test"))
