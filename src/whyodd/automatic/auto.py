@@ -35,7 +35,7 @@ def auto(
     frame: Any,
     *,
     trusted: bool = False,
-    max_rows: int = 2_000,
+    max_rows: int | None = None,
     random_state: int = 0,
     progress: bool = False,
 ) -> Pipeline:
@@ -51,8 +51,9 @@ def auto(
         a dict as a data frame).
     trusted : bool, default False
         Whether all rows are known to be normal. If not, the oddest of them are left out while it learns.
-    max_rows : int, default 2,000
+    max_rows : int, optional
         The model is learned from at most so many rows, drawn at random: time to score a row grows with them.
+        By default 1,000, or 4,000 that are trusted.
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
@@ -109,7 +110,8 @@ def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
 
 
 def _check_options(max_rows: object, random_state: object) -> None:
-    if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 2:
+    most = 2 if max_rows is None else max_rows
+    if not isinstance(most, Integral) or isinstance(most, bool) or most < 2:
         raise ValueError(f"max_rows={max_rows!r}: expected a whole number of rows, at least 2.")
     if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
         raise ValueError(f"random_state={random_state!r}: expected a whole number, not negative.")

@@ -81,7 +81,7 @@ class Task:
     @property
     def metric(self) -> Metric | None:
         """How the network measures distances; None for the plain distance."""
-        return self.network.metric if offers(self.network, "distances") else None
+        return getattr(self.network, "metric", None)
 
     @cached_property
     def scores(self) -> Scores:

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 
 # Wide neighbourhoods hold a tenth of the rows, and enough that no single row decides.
 _WIDE_SHARE, _FEWEST_NEIGHBORS, _LOCAL_NEIGHBORS = 0.1, 10, 5
-# Neighbourhoods have three quarters of the say; of rows that are trusted, local ones most of that.
+# Neighbourhoods have three quarters of the say. Of rows that are trusted it is the nearest few: what they
+# leave open is no place for normal rows.
 _WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
-_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 3.0, "nearest rows": 6.0}
+_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 1.0, "nearest rows": 12.0}
 # Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
 _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
+# Rows that are learned from, and those that are trusted.
+_MOST_ROWS = {False: 1_000, True: 4_000}
 # The oddest rows, which do not tell what is usual.
 _ODD = 0.05
 # Correlations need so many rows for each column.
@@ -66,8 +69,9 @@ class Committee(DistanceDetector):
         count too.
     groups : sequence of sequences of int, optional
         Columns that are one variable together, such as those of an encoded category. They are not scaled.
-    max_rows : int, default 2,000
-        The committee learns from at most so many rows, drawn at random.
+    max_rows : int, optional
+        The committee learns from at most so many rows, drawn at random; by default 1,000, or 4,000 that are
+        trusted: small neighbourhoods need many rows.
     false_alarms : float, default 0.01
         Share of normal rows that exceed the threshold.
     contamination : float, optional
@@ -97,7 +101,7 @@ class Committee(DistanceDetector):
         trusted: bool = False,
         *,
         groups: Sequence[Sequence[int]] | None = None,
-        max_rows: int = 2_000,
+        max_rows: int | None = None,
         false_alarms: float = 0.01,
         contamination: float | None = None,
         random_state: int = 0,
@@ -124,7 +128,8 @@ class Committee(DistanceDetector):
         owner, is_group = self._owners(values.shape[1])
         rows = repeated_rows(sample_weight, len(values), type(self).__name__)
         rows = np.random.default_rng(self.random_state).permutation(rows)
-        drawn, others = np.sort(rows[: self.max_rows]), rows[self.max_rows :][: self.max_rows]
+        most = _MOST_ROWS[bool(self.trusted)] if self.max_rows is None else int(self.max_rows)
+        drawn, others = np.sort(rows[:most]), rows[most:][:most]
         # Copies are no evidence for each other.
         center, scale = center_and_scale(np.unique(values[drawn], axis=0))
         extent = np.stack([values[rows].min(axis=0), values[rows].max(axis=0)])
@@ -150,7 +155,8 @@ class Committee(DistanceDetector):
         return owner, np.arange(owner.max() + 1) < len(groups)
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.max_rows, Integral) or isinstance(self.max_rows, bool) or self.max_rows < 2:
+        most = 2 if self.max_rows is None else self.max_rows
+        if not isinstance(most, Integral) or isinstance(most, bool) or most < 2:
             raise ValueError(f"max_rows={self.max_rows!r}: expected a whole number of rows, at least 2.")
         if not (isinstance(self.false_alarms, Real) and 0.0 < self.false_alarms < 1.0):
             raise ValueError(

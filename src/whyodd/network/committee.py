@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from whyodd.compute.points import to_dense
+from whyodd.compute.soft.passes import Scores
 from whyodd.inputs.matrices import as_matrix
+from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.robust_scales import soften
 from whyodd.network.waist import Decomposition, decompose_rows
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.compute.flipping.removals import Removals
     from whyodd.network.distance_network import DistanceNetwork
 
     Floats = NDArray[np.float64]
@@ -86,7 +89,7 @@ class CommitteeScore:
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"centers", "expected", "kinds", "leave_out", "neighbors", "save", "work"}
+        {"centers", "expected", "flip", "kinds", "leave_out", "neighbors", "save", "work"}
     )
 
     views: tuple[View, ...]
@@ -112,6 +115,11 @@ class CommitteeScore:
     def weights(self) -> Floats:
         """(m,) all rows that were learned from count alike."""
         return np.full(self.n_centers, 1.0 / self.n_centers)
+
+    @cached_property
+    def metric(self) -> LinearMetric:
+        """Distances in scales, as long as nothing is far away."""
+        return LinearMetric(np.diag(1.0 / self.scale))
 
     @property
     def neighborhood(self) -> DistanceNetwork:
@@ -174,9 +182,36 @@ class CommitteeScore:
         *,
         own: Indices | None = None,
         **work: Any,
-    ) -> Any:
-        """Assignments of rows to the nearest tenth of the centers, as of a ``DistanceNetwork``."""
-        return self.neighborhood.assign(self.scaled(X), consume, own=own, **work)
+    ) -> Scores:
+        """Scores of each row; ``consume`` is handed assignments to the nearest tenth, as by a network."""
+        if consume is not None:
+            self.neighborhood.assign(self.scaled(X), consume, own=own, **work)
+        o = self.outlierness(X, own=own, **work)
+        return Scores(o, -o, np.zeros(o.size), np.zeros(o.size))
+
+    def flip(
+        self,
+        X: Any,
+        removals: Removals,
+        own: Indices | None = None,
+        *,
+        n_jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Floats:
+        """Outlierness of rows before and after each of S steps that remove variables (n, S + 1).
+
+        A variable that is removed has the value that rows like it have, the mean of the nearest tenth.
+        """
+        values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
+        keywords = {} if own is None else {"own": own}
+        expected = self.expected(values, **keywords)
+        curves = np.empty((len(values), removals.steps + 1))
+        for step in range(removals.steps + 1):
+            is_gone = removals.stages <= step
+            curves[:, step] = self.outlierness(np.where(is_gone, expected, values), own=own, n_jobs=n_jobs)
+        if progress is not None:
+            progress(len(values))
+        return curves
 
     def partner(self, X: Any, columns: Indices, own: Indices | None = None) -> tuple[int, Indices] | None:
         """What one row (1, d) has that does not go with some of its columns.

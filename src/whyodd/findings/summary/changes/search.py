@@ -11,6 +11,7 @@ from whyodd.findings.summary.changes.ground import Ground
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import ComponentMetric
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +150,8 @@ def _near_centers(ground: Ground, count: int) -> list[Indices]:
     task, network = ground.task, ground.task.network
     index, p, _ = network.nearest(task.X, min(count, network.n_centers), own=task.own)
     is_other = np.ones(index.shape, dtype=bool) if task.own is None else index != task.own[:, None]
-    if network.pooling is None and not isinstance(network.metric, ComponentMetric):
+    is_soft = offers(network, "distances") and network.pooling is None
+    if is_soft and not isinstance(network.metric, ComponentMetric):
         # Of an exponential p too small for a float nothing can be told: distances go on.
         small = np.flatnonzero((is_other & (p == 0.0)).any(axis=1))
         if small.size:

@@ -104,7 +104,7 @@ def _rows_to_flip(e: Explanation) -> int:
     """How many rows can be flipped in about a second."""
     network = e.network
     is_mapped = network.metric is not None or (e.variables is not None and e.variables.through is not None)
-    if network.pooling is None and not is_mapped:
+    if offers(network, "distances") and network.pooling is None and not is_mapped:
         return len(e)  # compiled
     return int(np.clip(_PAIRS_TO_FLIP // int(network.n_centers), _FEWEST_FLIPPED, _MOST_FLIPPED))
 
