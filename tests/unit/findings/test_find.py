@@ -22,7 +22,8 @@ FRAMES = {
 
 @pytest.fixture(scope="module")
 def found():
-    return whyodd.find(orders(), id_column="order")
+    """With so many false alarms that there is something to show."""
+    return whyodd.find(orders(), id_column="order", false_alarms=0.05)
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -49,8 +50,8 @@ def test_of_an_array():
 
 def test_the_odd_rows_are_explained_the_oddest_first(found):
     n = int(found.is_odd.sum())
-    assert found.n_odd == n > 10
-    assert len(found.explanation) == len(found.odd) == n
+    assert found.n_odd == len(found.odd) == n > 10
+    assert len(found.explanation) == n
     assert (np.diff(found.explanation.outlierness) <= 0.0).all()
     np.testing.assert_array_equal(found.explanation.outlierness, found.outlierness[found.order[:n]])
     assert sorted(member for group in found.groups for member in group.members) == list(range(n))
@@ -71,7 +72,7 @@ def test_views(found):
 def test_names_of_rows_are_kept_out_of_the_model(found):
     assert "order" not in found.explanation.feature_names
     frame = found.to_frame()
-    assert frame.columns == ["row", "id", "outlierness", "is_odd"]
+    assert frame.columns == ["row", "id", "outlierness", "p_value", "is_odd"]
     assert frame["id"].to_list() == orders()["order"].to_list()
     card = found.to_dict(top=1, checks=False)["anomalies"][0]
     assert card["id"] == str(orders()["order"][card["row"]])
@@ -109,7 +110,7 @@ def test_draws(found):
 
 def test_learns_from_other_rows():
     found = whyodd.find(orders(), orders(seed=1), id_column="order")
-    pipeline = whyodd.auto(orders(seed=1).drop("order"))
+    pipeline = whyodd.auto(orders(seed=1).drop("order"), trusted=True)
     e = whyodd.explain(pipeline, orders().drop("order"))
     np.testing.assert_allclose(found.outlierness, e.outlierness, rtol=1e-12)
 
@@ -163,6 +164,8 @@ def test_many_odd_rows_are_not_all_explained(monkeypatch):
     [
         ({"id_column": "nr"}, r"frame has no column 'nr'. It has: 'order', 'amount'"),
         ({"share": 0.9}, "share=0.9: expected a part of the rows, above 0 and at most 0.5"),
+        ({"fdr": 0.0}, "fdr=0.0: expected a part of the rows, above 0 and at most 0.5"),
+        ({"share": 0.1, "false_alarms": 0.1}, "share and false_alarms came: each says where oddness begins"),
         ({"method": "tarot"}, "method='tarot' is unknown"),
         ({"train": orders().drop("items")}, None),
         ({"train": orders(), "model": object()}, "train and model exclude each other"),
@@ -184,4 +187,42 @@ def test_copies_are_told_whatever_the_frame():
     rows = pl.DataFrame({"a": values, "b": values**2})
     for change in FRAMES.values():
         notes = " ".join(whyodd.find(change(rows)).notes)
-        assert "6 rows have an exact copy in frame: copies make each other normal." in notes
+        assert "6 rows have an exact copy in frame." in notes
+
+
+def test_the_default_model_allows_one_false_alarm_in_a_hundred():
+    found = whyodd.find(orders().drop("order"))
+    assert found.threshold_source == "about 1 % of normal rows exceed it"
+    assert found.threshold == pytest.approx(found.model[-1].distribution_.threshold(0.01), rel=1e-12)
+    assert set(found.order[: found.n_odd]) >= {7, 20}
+    np.testing.assert_array_equal(found.is_odd, found.outlierness > found.threshold)
+
+
+def test_false_alarms_say_where_oddness_begins():
+    few, many = (whyodd.find(orders().drop("order"), false_alarms=share) for share in (0.001, 0.1))
+    np.testing.assert_array_equal(few.outlierness, many.outlierness)
+    assert few.threshold > many.threshold
+    assert 0 < few.n_odd < many.n_odd
+    assert many.n_odd == pytest.approx(30, abs=3)  # a tenth of 300 rows
+    assert few.threshold_source == "about 0.1 % of normal rows exceed it"
+
+
+def test_of_the_rows_found_a_share_may_be_normal():
+    found = whyodd.find(orders().drop("order"), fdr=0.1)
+    p = found.p_value
+    # Benjamini and Hochberg, as a plain loop: the last rank whose p-value is at most its part of the level.
+    ranked = sorted(p)
+    last = max(rank for rank in range(1, 301) if ranked[rank - 1] <= 0.1 * rank / 300)
+    assert found.n_odd == last
+    assert p[found.is_odd].max() <= 0.1 * last / 300 < p[~found.is_odd].min() * 1.0000001
+    assert "at most 10 % are expected to be normal" in found.threshold_source
+
+
+def test_p_values_are_those_of_the_model(found):
+    assert found.p_value.shape == (300,)
+    assert ((found.p_value > 0.0) & (found.p_value <= 1.0)).all()
+    assert (np.diff(found.p_value[found.order]) >= 0.0).all()  # the odder, the rarer
+    known = found.model[-1].distribution_
+    np.testing.assert_array_equal(found.p_value, known.p_values(found.outlierness))
+    svm = OneClassSVM(nu=0.1).fit(np.random.default_rng(0).normal(size=(50, 2)))
+    assert whyodd.find(np.zeros((5, 2)), model=svm).p_value is None
