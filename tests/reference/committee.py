@@ -1,6 +1,6 @@
 """A committee as plain loops, from the formulas alone: robust scales, views, relevance over its usual size.
 
-Of the committee only the parameters are read: centers, scales, what each view learned from and divides by.
+Of the committee only the parameters are read: centers, scales, what each view learned and divides by.
 """
 
 from __future__ import annotations

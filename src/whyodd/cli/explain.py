@@ -28,6 +28,7 @@ from whyodd.cli.table_options import (
     Share,
     Train,
     check_inputs,
+    check_limits,
     groups_of,
     names_of,
     tell,
@@ -77,6 +78,7 @@ def explain(
     Example: whyodd explain data.csv --id-column id --out reasons.csv --report report.html
     """
     check_inputs(data, train, model, share)
+    check_limits(share=share, false_alarms=false_alarms, fdr=fdr)
     outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, PAGE_ENDINGS))
     check_outputs(*outputs, sources=(data, train, model))
     check_installed(*(("jinja2",) if report is not None else ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,9 @@ def fit(
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
+    trusted: Annotated[
+        bool, typer.Option("--trusted", help="All rows are known to be normal: learn from all of them.")
+    ] = False,
     share: Share = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -54,7 +58,7 @@ def fit(
     from whyodd.io.saving import save
 
     chosen = ChosenColumns(names_of(columns), names_of(drop), id_column)
-    model = fit_table(data, chosen=chosen, share=share, seed=seed, progress=not quiet)
+    model = fit_table(data, chosen=chosen, trusted=trusted, share=share, seed=seed, progress=not quiet)
     was_there = out.exists()
     save(model, out)
     if as_json:
@@ -68,6 +72,7 @@ def fit_table(
     data: Path,
     *,
     chosen: ChosenColumns | None = None,
+    trusted: bool = False,
     share: float | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -80,6 +85,8 @@ def fit_table(
         Table, see :func:`whyodd.io.tables.read_table`.
     chosen : ChosenColumns, optional
         Which columns are used.
+    trusted : bool, default False
+        Whether all rows are known to be normal, as those of ``whyodd explain --train`` are.
     share : float, optional
         Put the threshold where this share of the rows exceeds it; by default where the model has it.
     seed : int, default 0
@@ -92,8 +99,10 @@ def fit_table(
 
     table, _ = read_tables(data, None, chosen or ChosenColumns())
     if share is None:
-        return learn(table, random_state=seed, progress=progress)
-    found = find_in(table, share=share, random_state=seed, progress=progress)
+        return learn(table, trusted=trusted, random_state=seed, progress=progress)
+    found = find_in(
+        table, replace(table) if trusted else None, share=share, random_state=seed, progress=progress
+    )
     found.model[-1].threshold_ = found.threshold
     return found.model
 

@@ -130,6 +130,13 @@ def check_inputs(data: Path, train: Path | None, model: Path | None, share: floa
     check_installed("polars", *(() if model is None else ("skops",)))
 
 
+def check_limits(**limits: float | None) -> None:
+    """Refuse more than one rule on where oddness begins, given by the names of their options."""
+    given = [f"--{name.replace('_', '-')}" for name, value in limits.items() if value is not None]
+    if len(given) > 1:
+        raise typer.BadParameter(f"{given[0]} and {given[1]} exclude each other: each says what is odd.")
+
+
 def tell(notes: Sequence[str]) -> None:
     """Print notes on standard error, each on a line."""
     for note in notes:

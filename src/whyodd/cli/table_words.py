@@ -97,15 +97,18 @@ def odd_rows_table(cards: Sequence[Mapping[str, Any]], title: str) -> RichTable:
     table = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column(Text(printable(title)), justify="right", max_width=16, overflow="fold")
-    for heading in ("outlier-\nness", "× thre-\nshold", "share"):
+    has_rarity = any(card["rarity"] is not None for card in cards)
+    rare = ("normal rows\nas odd",) if has_rarity else ()
+    for heading in ("outlier-\nness", "× thre-\nshold", *rare, "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("why", min_width=20, overflow="fold")
     for card in cards:
         name = str(card["row"]) if card["id"] is None else card["id"]
-        head = (str(card["rank"]), name, card["outlierness_text"], card["times_text"])
+        rarity = (card["rarity"],) if has_rarity else ()
+        head = (str(card["rank"]), name, card["outlierness_text"], card["times_text"], *rarity)
         for line in card["brief"]:
             style = "dim italic" if line["is_rest"] else ""
             why = Text(printable(line["words"]), style=style)
             table.add_row(*(Text(printable(cell)) for cell in head), line["share_text"], why)
-            head = ("",) * 4
+            head = tuple("" for _ in head)
     return table

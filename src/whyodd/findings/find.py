@@ -135,10 +135,11 @@ def find_in(
     n_odd = int(np.count_nonzero(scored.outlierness > threshold))
     n_explained = min(max(min(n_odd, MOST_EXPLAINED), top), scored.outlierness.size)
     distribution = distribution_of(model)
-    p_values = None if distribution is None else distribution.p_values(scored.outlierness)
+    p_values = None
     if distribution is not None:
+        p_values = distribution.p_values(scored.outlierness)
         allowed = float(distribution.p_values([threshold])[0])
-        notes = [*notes_on_chance(table, known, n_odd, allowed), *notes]
+        notes = [*notes_on_chance(table, known, n_odd, allowed, float(p_values.min())), *notes]
     notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
     if n_odd > n_explained:
         notes.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -14,6 +13,7 @@ import numpy as np
 from whyodd.explanations.base import TABLE, at_least_one
 from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import number, percent
+from whyodd.findings.rarity import how_odd
 from whyodd.findings.summary.summarize import summarize
 from whyodd.findings.table import Table
 from whyodd.inputs.frames import build_frame
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 MOST_EXPLAINED = 10_000
 # What is shown if nothing is above the threshold.
 _OUTSIDE_CHOICE = 10
-# Rarities that are told as such, and beyond which nothing is known.
-_COMMON, _RAREST = 20.0, 1e-9
 # Of the items of a model that has no threshold: the oddest so many are called odd.
 _SHARE_WITHOUT_THRESHOLD = 0.05
 _SHOWN = 5  # items in a notebook or a terminal
@@ -301,23 +299,6 @@ def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **optio
     """
     found = e if isinstance(e, Findings) else Findings.of(e, **options)
     found.report(path, top)
-
-
-def how_odd(outlierness: float, p_value: float) -> str:
-    """Outlierness and its rarity in words.
-
-    Examples
-    --------
-    >>> from whyodd.findings.findings import how_odd
-    >>> how_odd(17.2, 4.8e-5)
-    '17 times as odd as a usual row; about 1 in 20,000 normal rows is'
-    """
-    times = f"{number(outlierness, 2)} times as odd as a usual row"
-    one_in = 1.0 / max(p_value, _RAREST)
-    if one_in < _COMMON:
-        return f"{times}; {percent(p_value)} of normal rows are as odd"
-    digits = 10 ** math.floor(math.log10(one_in))
-    return f"{times}; about 1 in {round(one_in / digits) * digits:,} normal rows is"
 
 
 def oddest_threshold(scores: NDArray[np.float64]) -> float:

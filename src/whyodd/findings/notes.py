@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explanations.groups import count_of_rows
-from whyodd.explanations.sentences import percent, text
+from whyodd.explanations.sentences import number, percent, text
 from whyodd.explanations.variables import deviates
 from whyodd.inputs.frames import as_frame
 
@@ -25,12 +25,16 @@ _TOLD = 5  # columns
 # Rows beyond chance, as its multiple, from which the rows have changed; and of single columns the share of
 # values beyond the range that all but a tenth had.
 _DRIFT, _OUTSIDE, _MOVED = 3.0, 0.1, 0.3
+# Rows at least as odd as the oddest one that chance gives: if fewer, chance does not explain it.
+_BY_CHANCE = 0.05
 
 
-def notes_on_chance(table: Table, known: Table | None, n_odd: int, allowed: float) -> Iterator[str]:
+def notes_on_chance(
+    table: Table, known: Table | None, n_odd: int, allowed: float, rarest: float = 1.0
+) -> Iterator[str]:
     """Whether as many rows would be odd by chance, or far more are than the rows that were learned allow.
 
-    ``allowed``: share of normal rows above the threshold.
+    ``allowed``: share of normal rows above the threshold; ``rarest``: p-value of the oddest row.
     """
     n = table.n_rows
     chance = allowed * n
@@ -39,13 +43,18 @@ def notes_on_chance(table: Table, known: Table | None, n_odd: int, allowed: floa
         where = f" Columns that moved: {_listed(moved)}." if moved else ""
         yield (
             f"Far more rows are odd than the model allows: {n_odd:,} of {n:,}, where chance gives about "
-            f"{chance:,.0f}. The rows have changed since it was learned, or many are odd.{where}"
+            f"{_about(chance)}. The rows have changed since it was learned, or many are odd.{where}"
         )
-    elif 0 < n_odd <= chance + 2.0 * np.sqrt(chance):
+    elif 0 < n_odd <= chance + 2.0 * np.sqrt(chance) and n * rarest > _BY_CHANCE:
+        are = "is" if n_odd == 1 else "are"
         yield (
-            f"{n_odd:,} of {n:,} rows are above the threshold, and chance alone gives about {chance:,.0f}: "
-            f"{table.name} need not hold anything odd."
+            f"{n_odd:,} of {count_of_rows(n)} {are} above the threshold, and chance alone gives about "
+            f"{_about(chance)}: {table.name} need not hold anything odd."
         )
+
+
+def _about(rows: float) -> str:
+    return f"{rows:,.0f}" if rows >= 1.0 else number(rows, 1)
 
 
 def _moved(rows: Any, known: Any) -> Iterator[str]:

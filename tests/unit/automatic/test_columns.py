@@ -1,4 +1,4 @@
-"""Kinds of columns, log scales, date parts, encodings: one column at a time."""
+"""Kinds of columns, date parts, encodings: one column at a time."""
 
 import datetime as dt
 import math
@@ -12,8 +12,7 @@ from sklearn.exceptions import NotFittedError
 from whyodd.automatic.dates import DateParts, choose_parts
 from whyodd.automatic.kinds import judge_columns
 from whyodd.automatic.reading import read_table
-from whyodd.automatic.steps import Constants, PlainValues, SimplexEncoder, from_log_scale, log_step
-from whyodd.automatic.tails import LogScale, choose_log_scale
+from whyodd.automatic.steps import Constants, PlainValues, SimplexEncoder, SurpriseEncoder
 
 RNG = np.random.default_rng(0)
 DAY = dt.timedelta(days=1)
@@ -30,7 +29,7 @@ def judged(values):
     [
         (RNG.normal(size=50), "number", ""),
         (RNG.integers(0, 9, 50), "number", ""),
-        (np.exp(RNG.normal(0.0, 4.0, 50)), "number on a log scale", "heavy tails"),
+        (np.exp(RNG.normal(0.0, 4.0, 50)), "number", ""),
         (RNG.integers(0, 2, 50), "category", "two values"),
         ([0.5, 1.5], "number", ""),
         (RNG.choice([True, False], 50), "category", ""),
@@ -48,7 +47,9 @@ def judged(values):
         (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "number", ""),
         (np.arange(50) + 0.5, "number", ""),
         ([1, 2, 3], "number", ""),
-        ([f"id{i}" for i in range(50)], "set aside", "of its own"),
+        ([f"id{i}" for i in range(50)], "set aside", "of their own"),
+        ([f"name{i // 2}" for i in range(50)], "set aside", "of their own"),
+        ([f"name{i // 3}" for i in range(51)], "category", ""),
         ([f"id{i}" for i in range(5)], "category", ""),
         ([START + i * DAY for i in range(50)], "date", "day of the week"),
         ([f"2024-01-{i:02d}" for i in range(1, 31)], "date", "day of the week"),
@@ -97,61 +98,6 @@ def test_equal_texts_are_one_object():
 def test_constants_are_marked_as_such():
     assert judged([3, 3]).is_constant
     assert not judged([None, None]).is_constant
-
-
-# Log scales
-
-
-def gaussian_log_likelihood(x, transform, derivative):
-    """Mean log-density of x if transform(x) is Gaussian with its own mean and variance: a plain loop."""
-    z = [transform(v) for v in x]
-    mean = math.fsum(z) / len(z)
-    variance = math.fsum((v - mean) ** 2 for v in z) / len(z)
-    terms = (
-        -0.5 * math.log(2.0 * math.pi * variance)
-        - (a - mean) ** 2 / (2.0 * variance)
-        + math.log(derivative(v))
-        for a, v in zip(z, x, strict=True)
-    )
-    return math.fsum(terms) / len(z)
-
-
-@pytest.mark.parametrize("shift", [0.0, 1e3])
-def test_gain_of_a_log_scale_agrees_with_a_plain_loop(shift):
-    x = shift + np.exp(np.random.default_rng(1).normal(0.0, 4.0, 200))
-    scale = choose_log_scale(x)
-
-    def transform(v):
-        return math.asinh((v - scale.center) / scale.unit)
-
-    def derivative(v):
-        return 1.0 / math.hypot(scale.unit, v - scale.center)
-
-    plain = gaussian_log_likelihood(x, float, lambda _: 1.0)
-    assert scale.gain == pytest.approx(gaussian_log_likelihood(x, transform, derivative) - plain)
-    assert scale.gain > 2.0
-
-
-@pytest.mark.parametrize("x", [RNG.normal(size=300), RNG.uniform(size=300), RNG.exponential(size=300)])
-def test_ordinary_numbers_keep_their_scale(x):
-    assert choose_log_scale(x) is None
-
-
-@pytest.mark.parametrize("unit", [1e-100, 1e-3, 1e100])
-def test_a_log_scale_does_not_depend_on_the_unit(unit):
-    x = np.exp(np.random.default_rng(1).normal(0.0, 4.0, 200))
-    one, other = choose_log_scale(x), choose_log_scale(unit * x)
-    assert other.unit == pytest.approx(unit * one.unit)
-    assert other.gain == pytest.approx(one.gain)
-
-
-def test_the_log_step_has_an_inverse_and_keeps_gaps():
-    step = log_step([LogScale(0.0, 2.0, 3.0), LogScale(5.0, 0.1, 3.0)])
-    X = np.array([[0.0, -1e6], [np.nan, 5.0], [1e9, 4.0]])
-    Z = step.fit_transform(X)
-    assert np.isnan(Z[1, 0])
-    np.testing.assert_allclose(step.inverse_transform(Z), X, rtol=1e-12)
-    np.testing.assert_allclose(from_log_scale([[np.log(2.0)]], [1.0], [4.0]), [[4.0]])  # 1 + 4 sinh(log 2)
 
 
 # Dates
@@ -253,6 +199,37 @@ def test_where_there_are_rare_categories_unseen_ones_count_as_rare():
     step = SimplexEncoder(handle_unknown="infrequent_if_exist", max_categories=2, sparse_output=False)
     step.fit(np.array([["a"], ["a"], ["b"], ["c"]], dtype=object))
     np.testing.assert_allclose(step.transform(np.array([["c"], ["new"]], dtype=object)), [[0, 1], [0, 1]])
+
+
+def surprise_encoder(values, **options):
+    step = SurpriseEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **options)
+    return step.fit(np.array([[value] for value in values], dtype=object))
+
+
+def encoded(step, *values):
+    return step.transform(np.array([[value] for value in values], dtype=object))
+
+
+def test_a_category_is_as_far_away_as_it_is_surprising():
+    """As a number z standard deviations from the mean, whose surprise is z²/2 beyond that of the mean."""
+    counts = {"a": 70, "b": 25, "c": 4, "d": 1}
+    step = surprise_encoder([value for value, count in counts.items() for _ in range(count)])
+    Z = encoded(step, *counts)
+    for place, count in enumerate(counts.values()):
+        expected = np.zeros(4)
+        expected[place] = math.sqrt(-2.0 * math.log(count / 101))
+        np.testing.assert_allclose(Z[place], expected)
+    assert np.all(np.diff(np.linalg.norm(Z, axis=1)) > 0.0)
+
+
+def test_an_unseen_category_is_as_surprising_as_one_that_was_seen_once():
+    step = surprise_encoder(["a"] * 60 + ["b"] * 39 + ["c"])
+    a, b, once, unseen = encoded(step, "a", "b", "c", "new")
+    assert np.linalg.norm(unseen) == pytest.approx(np.linalg.norm(once)) == pytest.approx(step.unseen_)
+    for known in (a, b):
+        assert np.linalg.norm(unseen - known) > np.linalg.norm(once - known)
+    with_rare = surprise_encoder(["a"] * 60 + ["b"] * 30 + list("cdefghijkl"), max_categories=3)
+    np.testing.assert_array_equal(*encoded(with_rare, "c", "new"))
 
 
 def test_plain_values_have_one_kind_of_gap():

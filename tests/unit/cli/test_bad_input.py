@@ -222,7 +222,9 @@ def test_unusual_tables_are_read(tmp_path, name):
     content, n_columns = UNUSUAL[name]
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     done = run("score", tmp_path / name, "--out", tmp_path / "scores.csv")
-    assert (done.exit_code, done.stderr) == (0, ""), done.exception
+    assert done.exit_code == 0, done.exception
+    # That few rows are odd by chance may be told, and nothing else.
+    assert [line for line in done.stderr.splitlines() if "chance alone gives" not in line] == []
     assert f"{n_columns} column{'s' if n_columns > 1 else ''}.\n" in done.stdout
     assert "\u202e" not in done.stdout
     assert pl.read_csv(tmp_path / "scores.csv")["outlierness"].is_finite().all()

@@ -56,13 +56,29 @@ def test_json(table, tmp_path, model):
     done = run(table, "--drop", "order", "--out", tmp_path / "m.whyodd", "--json", "--quiet")
     told = json.loads(done.stdout)
     report = model.auto_report_
-    assert (told["rows"], told["fitted_rows"]) == (300, 300)
-    assert told["model"] == report.choice.chosen.name
-    assert told["candidates"] == {candidate.name: candidate.mean for candidate in report.choice.candidates}
+    assert (told["rows"], told["fitted_rows"]) == (300, model[-1].network_.n_centers)
+    assert told["model"] == report.told
     assert told["threshold"] == model[-1].threshold_
     assert {column["name"]: column["kind"] for column in told["columns"]} == {
         column.name: column.kind for column in report.columns
     }
+
+
+def test_trusted_rows_are_those_of_train(table, tmp_path):
+    out = tmp_path / "m.whyodd"
+    new = orders(50, seed=3).drop("order")
+    trusted = whyodd.auto(USED, trusted=True)
+    for share, threshold in ((None, trusted[-1].threshold_), (0.02, None)):
+        options = () if share is None else ("--share", share)
+        done = run(table, "--drop", "order", "--trusted", *options, "--out", out, "--quiet")
+        assert done.exit_code == 0, done.stderr
+        loaded = whyodd.load(out)
+        np.testing.assert_array_equal(
+            whyodd.explain(loaded, new).relevance, whyodd.explain(trusted, new).relevance
+        )
+        if threshold is None:
+            threshold = np.quantile(whyodd.explain(trusted, USED).outlierness, 1.0 - share)
+        assert loaded[-1].threshold_ == pytest.approx(threshold, rel=1e-9)
 
 
 def test_share_sets_the_threshold_of_the_model(table, tmp_path, model):
@@ -75,13 +91,15 @@ def test_share_sets_the_threshold_of_the_model(table, tmp_path, model):
 
 
 def test_a_seed_draws_other_rows(table, tmp_path):
+    """Of more rows than are learned from."""
     out = tmp_path / "m.whyodd"
+    orders(1500).write_csv(table)
     first, other, again = (
         json.loads(run(table, "--drop", "order", "--seed", seed, "--out", out, "--json", "--quiet").stdout)
         for seed in (0, 1, 0)
     )
     assert first == again
-    assert first["candidates"] != other["candidates"]
+    assert first["threshold"] != other["threshold"]
 
 
 @pytest.mark.parametrize(

@@ -46,22 +46,24 @@ def saved(table, model):
     return "--model", table.with_name("model.whyodd")
 
 
-def check_scores(frame, e):
+def check_scores(frame, e, model):
     """Scored in other blocks than explained: float64 within its promised 1e-9."""
     assert frame["row"].to_list() == list(range(300))
     np.testing.assert_allclose(frame["outlierness"], e.outlierness, rtol=1e-9)
+    p_values = model[-1].distribution_.p_values(e.outlierness)
+    np.testing.assert_allclose(frame["p_value"], p_values, rtol=1e-6)
     assert frame["is_odd"].to_list() == (e.outlierness > e.threshold).tolist()
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
-def test_a_line_for_every_row(table, saved, tmp_path, e, ending):
+def test_a_line_for_every_row(table, saved, tmp_path, e, model, ending):
     out = tmp_path / f"scores.{ending}"
     done = run(table, *saved, "--id-column", "order", "--out", out, "--quiet")
     assert done.exit_code == 0, done.stderr
     frame = {"csv": pl.read_csv, "parquet": pl.read_parquet, "jsonl": pl.read_ndjson}[ending](out)
-    assert frame.columns == ["row", "id", "outlierness", "is_odd"]
+    assert frame.columns == ["row", "id", "outlierness", "p_value", "is_odd"]
     assert frame["id"].to_list() == FRAME["order"].to_list()
-    check_scores(frame, e)
+    check_scores(frame, e, model)
 
 
 def test_printed_scores_and_summary(table, e):
@@ -79,13 +81,13 @@ def test_printed_scores_and_summary(table, e):
         assert f"{i + 1} {name} {number(o)} {number(o / e.threshold, 2)}" in told
 
 
-def test_scores_on_standard_output(table, saved, e):
+def test_scores_on_standard_output(table, saved, e, model):
     done = run(table, *saved, "--drop", "order", "--out", "-")
     assert done.exit_code == 0
     assert "Scoring rows" in done.stderr
     frame = pl.read_csv(io.StringIO(done.stdout))
-    assert frame.columns == ["row", "outlierness", "is_odd"]
-    check_scores(frame, e)
+    assert frame.columns == ["row", "outlierness", "p_value", "is_odd"]
+    check_scores(frame, e, model)
 
 
 def test_json_from_standard_input(table, saved, e):
@@ -104,7 +106,7 @@ def test_share_of_the_rows_of_another_table(table, tmp_path):
     known.write_csv(tmp_path / "known.csv")
     options = ("--train", tmp_path / "known.csv", "--drop", "order", "--share", 0.1, "--json", "--quiet")
     told = json.loads(run(table, *options).stdout)
-    e = whyodd.explain(whyodd.auto(known.drop("order")), known.drop("order"))
+    e = whyodd.explain(whyodd.auto(known.drop("order"), trusted=True), known.drop("order"))
     assert told["threshold"] == pytest.approx(np.quantile(e.outlierness, 0.9), rel=1e-9)
 
 

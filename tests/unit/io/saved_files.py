@@ -100,6 +100,8 @@ def models():
         "LocalOutlierFactor": whyodd.LocalOutlierFactor(),
         "GaussianMixture": whyodd.GaussianMixture(2, random_state=np.random.RandomState(3)),
         "Gaussian": whyodd.Gaussian(),
+        "Committee": whyodd.Committee(),
+        "Committee-trusted": whyodd.Committee(trusted=True, groups=[[1, 2]]),
     }
     for model in made.values():
         model.fit(X)
@@ -174,14 +176,16 @@ SCORED = {
 
 def numbers(name, thing):
     """Numbers by which a thing is known again."""
-    if hasattr(thing, "p_values"):
-        return {"p_values": thing.p_values(NEW).tolist()}
+    rarity = {"p_values": thing.p_values(NEW).tolist()} if hasattr(thing, "p_values") else {}
+    if name == "calibration":
+        return rarity
     new = SCORED.get(name, NEW)
     if hasattr(thing, "relevance"):
         explanation = thing
     else:
         explanation = thing.explain(new) if hasattr(thing, "explain") else whyodd.explain(thing, new)
     return {
+        **rarity,
         "outlierness": explanation.outlierness.tolist(),
         "relevance": [sums(explanation, i) for i in (0, -1)],
     }

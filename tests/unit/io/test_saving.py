@@ -179,8 +179,12 @@ def test_automatic_pipelines(kind, file):
         frame["time"] = frame["time"].dt.tz_localize("Europe/Berlin")
     frame = pl.from_pandas(frame) if kind == "polars" else frame
     pipeline = whyodd.auto(frame)
-    assert "number on a log scale" in {column.kind for column in pipeline.auto_report_.columns}
+    kinds = {column.kind for column in pipeline.auto_report_.columns}
+    assert kinds == {"number", "category", "date", "set aside"}
     loaded = again(pipeline, file)
+    assert str(loaded.auto_report_) == str(pipeline.auto_report_)
+    scores = pipeline[-1].outlierness(pipeline[:-1].transform(frame))
+    same(pipeline[-1].distribution_.p_values(scores), loaded[-1].distribution_.p_values(scores))
     same(pipeline.score_samples(frame), loaded.score_samples(frame))
     explanation = whyodd.explain(pipeline, frame[:8])
     same_explanation(explanation, whyodd.explain(loaded, frame[:8]))

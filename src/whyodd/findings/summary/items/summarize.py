@@ -103,6 +103,7 @@ def _anomaly(e: Items, i: int, threshold: float | None, kind: _Teller) -> dict[s
     return {
         **_head(e, i, i + 1),
         "times": float(e.outlierness[i]) / threshold if threshold is not None and threshold > 0.0 else None,
+        "how_odd": None,
         "why": e.why(i),
         "reasons": reasons,
         "others": others(e, i, reasons, beside),

@@ -20,6 +20,7 @@ from whyodd.explanations.sentences import (
     text,
     value_texts,
 )
+from whyodd.findings.rarity import how_odd, rarity
 from whyodd.findings.summary.changes.smallest import Change, smallest_change
 from whyodd.findings.summary.rows.known_rows import outlierness_of_centers
 from whyodd.findings.summary.rows.usual import scale
@@ -58,6 +59,8 @@ class Cards:
         What rows are called.
     with_changes : bool, default True
         Whether to look for the smallest change that would make each row normal.
+    p_value : ndarray of shape (n,), optional
+        Share of normal rows that are at least as odd as each row of the table.
     """
 
     shown: Explanation
@@ -66,6 +69,7 @@ class Cards:
     known: KnownRows
     ids: Sequence[Any] | None
     with_changes: bool = True
+    p_value: NDArray[np.float64] | None = None
 
     def told(self, groups: Sequence[int]) -> list[dict[str, Any]]:
         """A card for each row, whose groups come in the same order."""
@@ -95,6 +99,7 @@ class Cards:
         odd = self.shown.odd_row(i, _REASONS)
         change = self._changes[i]
         return self._head(self.shown, i) | {
+            **self._rarity(i),
             "why": self.shown.why(i, _IN_A_SENTENCE),
             "reasons": [self._reason(reason, _shown_share(reason, odd)) for reason in odd.reasons],
             "others": self._others(odd),
@@ -105,6 +110,12 @@ class Cards:
             "item": None,
             "brief": _brief(self.shown.odd_row(i, _IN_A_SENTENCE)),
         }
+
+    def _rarity(self, i: int) -> dict[str, str | None]:
+        if self.p_value is None:
+            return {"how_odd": None, "rarity": None}
+        o, p = float(self.shown.outlierness[i]), float(self.p_value[int(self.shown.rows[i])])
+        return {"how_odd": how_odd(o, p), "rarity": rarity(p)}
 
     @cached_property
     def _changes(self) -> list[Any]:

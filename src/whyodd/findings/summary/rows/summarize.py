@@ -38,6 +38,7 @@ def summarize_rows(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         KnownRows(shown, normal, None if known is None else known.ids),
         None if found.table is None else found.table.ids,
         with_changes=checks,
+        p_value=found.p_value,
     )
     n_listed = len(listed) if found.n_odd else 0
     return {
