@@ -12,6 +12,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from made_up.orders import orders
 from whyodd.findings.findings import MOST_EXPLAINED
+from whyodd.findings.rarity import how_odd, rarity
 
 FRAMES = {
     "pandas": lambda frame: frame.to_pandas(),
@@ -224,5 +225,8 @@ def test_p_values_are_those_of_the_model(found):
     assert (np.diff(found.p_value[found.order]) >= 0.0).all()  # the odder, the rarer
     known = found.model[-1].distribution_
     np.testing.assert_array_equal(found.p_value, known.p_values(found.outlierness))
+    for card in found.to_dict(top=3, checks=False)["anomalies"]:
+        o, p = found.outlierness[card["row"]], found.p_value[card["row"]]
+        assert (card["how_odd"], card["rarity"]) == (how_odd(o, p), rarity(p))
     svm = OneClassSVM(nu=0.1).fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert whyodd.find(np.zeros((5, 2)), model=svm).p_value is None
