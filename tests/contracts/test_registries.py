@@ -21,6 +21,7 @@ from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
 from whyodd.maths.hard_poolings import LocalReach
 from whyodd.models.registry import MODELS
+from whyodd.network.waist import offers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
@@ -174,6 +175,10 @@ class TestExplainer:
     @pytest.mark.parametrize("name", MODELS)
     def test_explains_every_model(self, method, name):
         model = MODELS[name]().fit(X)
+        if not offers(whyodd.neuralize(model), *EXPLAINERS[method].needs):
+            with pytest.raises(whyodd.UnsupportedModelError, match=f"method='{method}' is not for it"):
+                self.explained(method, model, self.rows[:1])
+            return
         if method in ONE_CENTER and whyodd.neuralize(model).n_centers == 1:
             with pytest.raises(ValueError, match=r"options=\{'normal'"):
                 self.explained(method, model, self.rows[:1])

@@ -81,7 +81,8 @@ class TestLaws:
 
     def test_all_judgements_are_met(self, mixed):
         met = {words for group in group_by_reason(mixed, max_groups=100) for words in group.judgements}
-        assert met >= {"too high", "too low", "missing", "unusual"}
+        assert met >= {"too high", "too low", "missing", "unusual", "in an unusual combination"}
+        assert met >= {"high for rows like it", "low for rows like it"}
 
     @given(
         rows=arrays.arrays(

@@ -12,6 +12,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from made_up.orders import orders
 from whyodd.findings.findings import MOST_EXPLAINED
+from whyodd.findings.rarity import how_odd, rarity
 
 FRAMES = {
     "pandas": lambda frame: frame.to_pandas(),
@@ -22,7 +23,8 @@ FRAMES = {
 
 @pytest.fixture(scope="module")
 def found():
-    return whyodd.find(orders(), id_column="order")
+    """With so many false alarms that there is something to show."""
+    return whyodd.find(orders(), id_column="order", false_alarms=0.05)
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -49,8 +51,8 @@ def test_of_an_array():
 
 def test_the_odd_rows_are_explained_the_oddest_first(found):
     n = int(found.is_odd.sum())
-    assert found.n_odd == n > 0
-    assert len(found.odd) == n
+    assert found.n_odd == len(found.odd) == n > 10
+    assert len(found.explanation) == n
     assert (np.diff(found.explanation.outlierness) <= 0.0).all()
     np.testing.assert_array_equal(
         found.explanation.outlierness, found.outlierness[found.order[: len(found.explanation)]]
@@ -165,6 +167,8 @@ def test_many_odd_rows_are_not_all_explained(monkeypatch):
     [
         ({"id_column": "nr"}, r"frame has no column 'nr'. It has: 'order', 'amount'"),
         ({"share": 0.9}, "share=0.9: expected a part of the rows, above 0 and at most 0.5"),
+        ({"fdr": 0.0}, "fdr=0.0: expected a part of the rows, above 0 and at most 0.5"),
+        ({"share": 0.1, "false_alarms": 0.1}, "share and false_alarms came: each says where oddness begins"),
         ({"method": "tarot"}, "method='tarot' is unknown"),
         ({"train": orders().drop("items")}, None),
         ({"train": orders(), "model": object()}, "train and model exclude each other"),
@@ -187,3 +191,44 @@ def test_copies_are_told_whatever_the_frame():
     for change in FRAMES.values():
         notes = " ".join(whyodd.find(change(rows)).notes)
         assert "6 rows have an exact copy in frame." in notes
+
+
+def test_the_default_model_allows_one_false_alarm_in_a_hundred():
+    found = whyodd.find(orders().drop("order"))
+    assert found.threshold_source == "about 1 % of normal rows exceed it"
+    assert found.threshold == pytest.approx(found.model[-1].distribution_.threshold(0.01), rel=1e-12)
+    assert set(found.order[: found.n_odd]) >= {7, 20}
+    np.testing.assert_array_equal(found.is_odd, found.outlierness > found.threshold)
+
+
+def test_false_alarms_say_where_oddness_begins():
+    few, many = (whyodd.find(orders().drop("order"), false_alarms=share) for share in (0.001, 0.1))
+    np.testing.assert_array_equal(few.outlierness, many.outlierness)
+    assert few.threshold > many.threshold
+    assert 0 < few.n_odd < many.n_odd
+    assert many.n_odd == pytest.approx(30, abs=3)  # a tenth of 300 rows
+    assert few.threshold_source == "about 0.1 % of normal rows exceed it"
+
+
+def test_of_the_rows_found_a_share_may_be_normal():
+    found = whyodd.find(orders().drop("order"), fdr=0.1)
+    p = found.p_value
+    # Benjamini and Hochberg, as a plain loop: the last rank whose p-value is at most its part of the level.
+    ranked = sorted(p)
+    last = max(rank for rank in range(1, 301) if ranked[rank - 1] <= 0.1 * rank / 300)
+    assert found.n_odd == last
+    assert p[found.is_odd].max() <= 0.1 * last / 300 < p[~found.is_odd].min() * 1.0000001
+    assert "at most 10 % are expected to be normal" in found.threshold_source
+
+
+def test_p_values_are_those_of_the_model(found):
+    assert found.p_value.shape == (300,)
+    assert ((found.p_value > 0.0) & (found.p_value <= 1.0)).all()
+    assert (np.diff(found.p_value[found.order]) >= 0.0).all()  # the odder, the rarer
+    known = found.model[-1].distribution_
+    np.testing.assert_array_equal(found.p_value, known.p_values(found.outlierness))
+    for card in found.to_dict(top=3, checks=False)["anomalies"]:
+        o, p = found.outlierness[card["row"]], found.p_value[card["row"]]
+        assert (card["how_odd"], card["rarity"]) == (how_odd(o, p), rarity(p))
+    svm = OneClassSVM(nu=0.1).fit(np.random.default_rng(0).normal(size=(50, 2)))
+    assert whyodd.find(np.zeros((5, 2)), model=svm).p_value is None

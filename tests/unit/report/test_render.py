@@ -136,6 +136,7 @@ def test_shows_all_that_a_card_tells():
     row = summary["anomalies"][0]
     told = [
         row["name"],
+        row["how_odd"],
         row["why"],
         row["outlierness_text"],
         "17 other variables",
@@ -153,9 +154,18 @@ def test_hides_what_does_not_apply():
     text = "".join(Reader(render(texts())).texts)
     assert "Odd for the same reason" not in text
     assert "How it was made" not in text
+    assert "times as odd" not in text
     assert "The nearest known" not in text
     assert "The smallest change" not in text.split("Anomalies")[-1]
     assert "all words" in text
+
+
+def test_nothing_left_over_is_not_told():
+    summary = table(1, 0)
+    line = '<th scope="row">no single variable</th>'
+    assert line in render(summary)
+    summary["anomalies"][0]["unexplained"] = {"share": 0.0, "share_text": "0 %"}
+    assert line not in render(summary)
 
 
 def test_says_why_there_is_no_change():

@@ -213,7 +213,7 @@ def mixed():
     rows.loc[3, "when"] = pd.Timestamp("2031-01-10 21:00")
     rows.loc[4, ["packets", "flag"]] = [300, "odd"]
     rows.loc[5, "age"] = 300.0
-    pipeline = whyodd.auto(normal)
+    pipeline = whyodd.auto(normal, trusted=True)
     e = whyodd.explain(pipeline, rows, exclude_self=False)
     return pipeline, rows, e, smallest_change(e, e.threshold)
 

@@ -1,0 +1,203 @@
+"""What a value is compared with in words: every range and share is that of the rows named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import whyodd
+from whyodd.explanations.comparisons import judgement_of, loudest, span
+from whyodd.explanations.sentences import number
+from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, KINDS
+
+ITSELF, LIKE, PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH))
+N = 600
+
+
+def table():
+    """Speed and power go together; a colour that nearly all have."""
+    rng = np.random.default_rng(0)
+    speed = rng.normal(50.0, 10.0, N)
+    colour = np.where(np.arange(N) % 25 == 0, "rare", rng.choice(["red", "blue"], N)).astype(object)
+    return pd.DataFrame({"speed": speed, "power": 2.0 * speed + rng.normal(0.0, 4.0, N), "colour": colour})
+
+
+FRAME = table()
+ROWS = pd.DataFrame(
+    {
+        "speed": [150.0, 40.0, 50.0, 50.0, np.nan, -60.0],
+        "power": [100.0, 125.0, 100.0, 100.0, 100.0, 100.0],
+        "colour": ["red", "red", "green", "rare", "blue", None],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return whyodd.auto(FRAME.assign(speed=FRAME["speed"].where(FRAME.index % 17 > 0)))
+
+
+@pytest.fixture(scope="module")
+def e(pipeline):
+    return whyodd.explain(pipeline, ROWS, exclude_self=False)
+
+
+def reason(e, row, name):
+    return next(reason for reason in e.reasons(row) if reason.name == name)
+
+
+def usual_of(pipeline, name):
+    """The rows that tell what is usual, read from the model's own in raw units."""
+    place = ["speed", "power"].index(name)
+    return pipeline[-1].network_.usual[:, place]
+
+
+@pytest.mark.parametrize(("row", "judged"), [(0, "too high"), (5, "too low")])
+def test_an_extreme_is_told_with_the_usual_range(e, pipeline, row, judged):
+    told = reason(e, row, "speed")
+    low, high = np.quantile(usual_of(pipeline, "speed"), [0.05, 0.95])
+    assert (told.kind, told.judgement) == (IN_ITSELF, judged)
+    value = number(ROWS["speed"][row])
+    assert told.words == f"speed is {judged} ({value}, usually {number(low)} to {number(high)})"
+
+
+def test_a_value_that_is_usual_alone_is_never_called_odd_in_itself(e, pipeline):
+    """A broken correlation: both values lie in the middle 90 %."""
+    for name in ("speed", "power"):
+        low, high = np.quantile(usual_of(pipeline, name), [0.05, 0.95])
+        assert low < ROWS[name][1] < high
+        told = reason(e, 1, name)
+        assert told.kind != IN_ITSELF
+        assert "too" not in told.judgement
+    assert e.outlierness[1] > e.threshold
+
+
+def test_the_range_of_rows_like_it_is_that_of_the_nearest_tenth(e, pipeline):
+    network, told = pipeline[-1].network_, reason(e, 1, "power")
+    if told.kind == DOES_NOT_GO_WITH:
+        told = reason(e, 2, "power")
+        row = 2
+    else:
+        row = 1
+    scaled = network.scaled(e.inputs[[row]])[0]
+    near = np.argsort(np.linalg.norm(network.scaled(network.centers) - scaled, axis=1))
+    near = near[: network.neighborhood.pooling.k]
+    low, high = np.quantile(network.centers[near, 1], [0.1, 0.9])
+    assert told.words.endswith(f"rows like it have {number(low)} to {number(high)})")
+    value = ROWS["power"][row]
+    direction = 1 if value > high else -1 if value < low else 0
+    assert told.direction == direction
+    assert told.judgement == judgement_of(LIKE, direction)
+
+
+def test_what_does_not_go_together_is_told_with_its_partner(e, pipeline):
+    """Known rows whose power is in the same bin have the range that is told."""
+    network, plain = pipeline[-1].network_, reason(e, 1, "speed")
+    judged, told = e.comparisons.words(plain, 0, PAIR, e.inputs[[1]], None)
+    assert judged == "at odds with others"
+    pairs = next(view.score for view in network.views if view.kind == DOES_NOT_GO_WITH)
+    edges, seen = pairs.edges[:, 1], network.scaled(network.centers)[:, 1]
+    own = network.scaled(e.inputs[[1]])[0, 1]
+    alike = [j for j, z in enumerate(seen) if sum(edges < z) == sum(edges < own)]
+    low, high = np.quantile(network.centers[alike, 0], [0.1, 0.9])
+    assert low > 40.0
+    assert told == f"speed 40 does not go with power 125: such rows have {number(low)} to {number(high)}"
+
+
+def test_without_a_partner_it_is_told_by_rows_like_it(e):
+    """The row has nothing that surprises: the judgement stays that of its group."""
+    plain = reason(e, 2, "speed")
+    judged, told = e.comparisons.words(plain, 0, PAIR, e.inputs[[2]], None)
+    assert judged == "at odds with others"
+    assert told.startswith("speed is at odds with others (50, rows like it have ")
+
+
+def test_a_number_is_not_at_odds_with_the_mark_of_its_own_gaps():
+    """Where half are missing, filled by the median, a number near the median is a surprise to the mark."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"speed": rng.normal(50.0, 5.0, 400), "load": rng.gamma(2.0, 3.0, 400)})
+    frame["speed"] = frame["speed"].where(frame.index % 2 == 0)
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    e.comparisons.words(reason(e, 0, "speed"), 0, PAIR, e.inputs[[0]], None)
+    for i in range(len(e)):
+        assert "does not go with speed" not in reason(e, i, "speed").words
+
+
+class TestCategories:
+    def test_one_that_nobody_has_is_odd_in_itself(self, e):
+        told = reason(e, 2, "colour")
+        assert (told.kind, told.judgement) == (IN_ITSELF, "unusual")
+        assert told.words.startswith("colour is 'green' (no usual row has it; rows like it mostly have '")
+
+    def test_a_rare_one_is_told_with_its_share(self, e):
+        told = reason(e, 3, "colour")
+        codes, values = e.comparisons.usual.categories[2]
+        share = np.mean(codes == list(values).index("rare"))
+        assert 0.01 < share < 0.05
+        assert f"({100 * share:.0f} % of usual rows have it; rows like it mostly have " in told.words
+
+    def test_a_common_one_is_not_odd_in_itself_for_its_rarity(self, e):
+        told = reason(e, 1, "colour")
+        codes, values = e.comparisons.usual.categories[2]
+        share = np.mean(codes == list(values).index("red"))
+        assert f"({100 * share:.0f} % of usual rows have it" in told.words
+
+    def test_rare_ones_that_are_taken_together_are_not_called_unheard_of(self):
+        rng = np.random.default_rng(0)
+        town = np.array([f"town {i}" for i in rng.integers(0, 90, 2_000)], dtype=object)
+        frame = pd.DataFrame({"x": rng.normal(size=2_000), "town": town})
+        e = whyodd.explain(whyodd.auto(frame), frame[:60])
+        words = [reason(e, i, "town").words for i in range(60)]
+        assert any("(rare or new, as in " in told for told in words)
+        assert not any("no usual row has it" in told for told in words)
+
+
+def test_a_gap_is_called_missing(e):
+    for row, name in ((4, "speed"), (5, "colour")):
+        told = reason(e, row, name)
+        assert (told.judgement, told.words) == ("missing", f"{name} is missing")
+
+
+def test_a_date_is_not_called_a_value_that_nobody_has():
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.uniform(0, 90 * 24, 300), unit="h")
+    frame = pd.DataFrame({"x": rng.normal(size=300), "when": when})
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    for i in range(20):
+        told = reason(e, i, "when")
+        assert told.words == f"when is {told.judgement} ({frame['when'][i]})"
+
+
+def test_kinds_follow_the_values_whatever_view_speaks(e):
+    """Extremes are odd in themselves, and what is usual is not, for each kind that may be spoken of."""
+    data = e.data
+    for spoken in (ITSELF, LIKE, PAIR):
+        found = e.comparisons.kinds(np.full(e.relevance.shape, spoken, dtype=np.int8), data)
+        assert found[0, 0] == found[5, 0] == found[2, 2] == ITSELF
+        assert found[2, 0] == found[2, 1] == (LIKE if spoken == ITSELF else spoken)
+
+
+def test_nothing_is_left_over(e):
+    for i in range(len(e)):
+        assert "no single variable" not in e.why(i)
+        assert sum(one.share for one in e.reasons(i)) == pytest.approx(1.0)
+
+
+def test_the_loudest_kind_is_that_with_the_most_relevance():
+    by_kind = np.array([[[0.1, 0.5, 0.2], [0.3, 0.0, 0.4]]])
+    assert loudest(by_kind, lambda parts: parts).tolist() == [[1, 2]]
+    both = loudest(by_kind, lambda parts: parts.sum(axis=1, keepdims=True))
+    assert both.tolist() == [[2]]  # 0.4, 0.5 and 0.6 of the two columns together
+    assert loudest(None, lambda parts: parts) is None
+
+
+def test_ranges_that_read_the_same_are_told_once():
+    assert span(1.0001, 1.0002) == "about 1"
+    assert span(-2.0, 3.5) == "-2 to 3.5"
+
+
+def test_models_without_kinds_have_no_comparisons():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    e = whyodd.explain(whyodd.KernelDensity().fit(X), X)
+    assert e.comparisons is None
+    assert e.reason_kinds is None
+    assert e.reasons(0)[0].kind is None
