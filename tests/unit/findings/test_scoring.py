@@ -17,7 +17,6 @@ from whyodd.explainers.explaining import explained_by
 from whyodd.findings import scoring
 from whyodd.findings.scoring import ScoredRows
 from whyodd.inputs.frames import take_rows
-from whyodd.network.waist import offers
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(300, 4))
