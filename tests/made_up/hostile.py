@@ -55,6 +55,7 @@ def _with_text(row, text):
     return {
         "id": text,
         "name": text,
+        "how_odd": text,
         "why": f"{text} is too high ({text}, expected about 3): 41 % of the outlierness",
         "reasons": [
             {**first, **told, "usual": usual},

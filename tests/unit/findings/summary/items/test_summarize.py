@@ -24,8 +24,8 @@ KEYS = {
     "usual_source", "groups", "anomalies", "rest", "n_unlisted", "trust", "columns", "notes", "made_by",
 }  # fmt: skip
 CARD = {
-    "rank", "row", "id", "name", "outlierness", "outlierness_text", "times", "why", "group", "reasons",
-    "others", "unexplained", "neighbors", "change", "change_missing", "item",
+    "rank", "row", "id", "name", "outlierness", "outlierness_text", "times", "how_odd", "why", "group",
+    "reasons", "others", "unexplained", "neighbors", "change", "change_missing", "item",
 }  # fmt: skip
 
 
