@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reference import patched
+from reference.committee import explain_committee
 from reference.kernels import formulas_of
 from reference.oracle import FLOATS
 
@@ -37,6 +38,8 @@ def flip(
     X, centers = _dense(X), _dense(network.centers)
     relevance = np.asarray(relevance, dtype=float)
     members = [[i] for i in range(X.shape[1])] if members is None else members
+    if hasattr(network, "views"):
+        return _flip_committee(X, network, relevance, own, members, checkpoints)
     curves = []
     for number, x in enumerate(X):
         psi = [[float(xi) - float(ui) for xi, ui in zip(x, u, strict=True)] for u in centers]
@@ -51,6 +54,25 @@ def flip(
                 for i in columns:
                     row[i] = 0.0
             curve.append(outlierness(psi, network, left_out))
+        curves.append(curve)
+    return np.array(curves)
+
+
+def _flip_committee(
+    X: Any, network: Any, relevance: Any, own: Any, members: Any, checkpoints: int | None
+) -> Any:
+    """What is removed has the value of the rows that the row, as it was, is compared with."""
+    curves = []
+    for number, x in enumerate(X):
+        left_out = None if own is None else own[number : number + 1]
+        _, (first,), (expected,) = explain_committee([x], network, left_out)
+        row, curve = [float(value) for value in x], [float(first)]
+        steps = in_steps(by_relevance(relevance[number]), checkpoints)
+        for step, variables in enumerate(steps):
+            columns = [i for variable in variables for i in members[variable]]
+            for i in range(len(row)) if step == len(steps) - 1 else columns:
+                row[i] = float(expected[i])
+            curve.append(float(explain_committee([row], network, left_out)[1][0]))
         curves.append(curve)
     return np.array(curves)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.explanations.sentences import is_number, name_text, number, text, value_texts
-from whyodd.explanations.variables import Decoded, Variables
+from whyodd.explanations.sentences import is_missing, is_number, name_text, number, text, value_texts
+from whyodd.explanations.variables import Decoded, Variables, as_numbers
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, KINDS
 
 if TYPE_CHECKING:
@@ -75,20 +75,26 @@ class Comparisons:
                 limits[:, variable] = np.quantile(finite, shares)
         return limits
 
-    def kinds(self, spoken: Kinds, values: Floats) -> Kinds:
+    def kinds(self, spoken: Kinds, data: NDArray[Any]) -> Kinds:
         """(n, d) in what way each value is odd, as a place in ``KINDS``.
 
-        What is extreme among usual rows needs no comparison, and what is not must not be called so.
+        What is extreme or hardly ever met among usual rows needs no comparison, and what is not must not be
+        called so.
 
         Parameters
         ----------
         spoken : ndarray of int of shape (n, d)
             The kind of view that finds each variable most relevant.
-        values : ndarray of shape (n, d)
-            NaN of what is no number.
+        data : ndarray of shape (n, d)
+            Numbers and categories as they were given.
         """
         lowest, low, high, highest = self._limits
+        values = as_numbers(data)
         is_extreme = (values < lowest) | (values > highest)
+        for variable in self.usual.categories:
+            known, rare = self._shares[variable]
+            shares = [known.get(str(value), rare) for value in data[:, variable].tolist()]
+            is_extreme[:, variable] = np.array(shares) < _EXTREME[0]
         is_usual = (values >= low) & (values <= high)
         kinds = np.where((spoken == _ITSELF) & is_usual, _LIKE, spoken)
         return np.where(is_extreme, _ITSELF, kinds).astype(np.int8)
@@ -123,14 +129,16 @@ class Comparisons:
         self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
     ) -> tuple[str, str]:
         """Judgement and sentence on a value of one row (1, k), as it reached the network."""
+        if is_missing(reason.value):
+            return "missing", f"{name_text(reason)} is missing"
         judged = judgement_of(kind, reason.direction)
         if kind == _PAIR:
             found = self.network.partner(row, self._columns(variable), own)
             if found is not None:
                 return judged, self._at_odds(reason, variable, row, *found)
-            kind, judged = _LIKE, judgement_of(_LIKE, reason.direction)
+            kind = _LIKE
         if not is_number(reason.value):
-            return judged, self._of_category(reason, variable)
+            return judged, self._of_category(reason, variable, judged)
         if kind == _ITSELF:
             low, high = self._limits[1:3, variable]
             return judged, self._with_range(reason, judged, low, high, "usually")
@@ -141,20 +149,32 @@ class Comparisons:
         value, _ = value_texts(reason)
         return f"{name_text(reason)} is {judged} ({value}, {lead} {span(low, high)})"
 
-    def _of_category(self, reason: Reason, variable: int) -> str:
+    def _of_category(self, reason: Reason, variable: int, judged: str) -> str:
         value, expected = value_texts(reason)
         name = name_text(reason)
-        codes, values = self.usual.categories.get(variable, (np.empty(0, dtype=np.intp), ()))
-        if value == "-":
-            return f"{name} is missing"
-        if str(reason.value) in map(str, values):
-            share = float(np.mean(codes == list(map(str, values)).index(str(reason.value))))
-            if share > 0.0:
-                rarity = f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} % of usual rows have it"
-                usual = "" if expected in ("-", value, _RARE) else f"; rows like it mostly have {expected}"
-                return f"{name} is {value} ({rarity}{usual})"
-        usual = "" if expected in ("-", _RARE) else f"; rows like it mostly have {expected}"
-        return f"{name} is {value} (no usual row has it{usual})"
+        if variable not in self.usual.categories:  # a date, of which only parts are compared
+            return f"{name} is {judged} ({value})"
+        known, rare = self._shares[variable]
+        share = known.get(str(reason.value), 0.0)
+        rarity = "no usual row has it"
+        if share > 0.0:
+            rarity = f"{_percent(share)} of usual rows have it"
+        elif rare > 0.0:
+            rarity = f"rare or new, as in {_percent(rare)} of usual rows"
+        told = ("-", _RARE, value) if share > 0.0 else ("-", _RARE)
+        usual = "" if expected in told else f"; rows like it mostly have {expected}"
+        return f"{name} is {value} ({rarity}{usual})"
+
+    @cached_property
+    def _shares(self) -> dict[int, tuple[dict[str, float], float]]:
+        """Share of usual rows that have each category of a variable, as text, and any of the rare ones."""
+        found = {}
+        for variable, (codes, values) in self.usual.categories.items():
+            shares: dict[str, float] = {}
+            for code, value in enumerate(values):
+                shares[str(value)] = shares.get(str(value), 0.0) + float(np.mean(codes == code))
+            found[variable] = shares, shares.pop(_RARE.strip("'"), 0.0)
+        return found
 
     def _at_odds(self, reason: Reason, variable: int, row: Any, column: int, alike: NDArray[np.intp]) -> str:
         other = column if self.variables.origin is None else int(self.variables.origin[column])
@@ -189,6 +209,11 @@ class Comparisons:
         if self.variables.origin is None:
             return np.array([variable])
         return np.flatnonzero(self.variables.origin == variable)
+
+
+def _percent(share: float) -> str:
+    """A share that is not 0, with a digit more where it is small."""
+    return f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} %"
 
 
 def judgement_of(kind: int, direction: int) -> str:

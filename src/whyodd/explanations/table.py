@@ -198,7 +198,7 @@ class Explanation(BaseExplanation):
         """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
         if self.comparisons is None or self.spoken is None:
             return None
-        return _read_only(self.comparisons.kinds(self.spoken, as_numbers(_dense(self.data))))
+        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data)))
 
     @cached_property
     def comparisons(self) -> Comparisons | None:

@@ -83,7 +83,7 @@ def find(
     >>> orders = pd.DataFrame({"items": rng.poisson(3, 200) + 1.0, "weight": rng.normal(5, 1, 200)})
     >>> orders.loc[7, "weight"] = 40
     >>> print(whyodd.find(orders).why(0, k=1).split(":")[0])
-    weight is too high (40, expected about ...)
+    weight is too high (40, usually ... to ...)
     """
     if train is not None and model is not None:
         raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")

@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 
 # Wide neighbourhoods hold a tenth of the rows, and enough that no single row decides.
 _WIDE_SHARE, _FEWEST_NEIGHBORS, _LOCAL_NEIGHBORS = 0.1, 10, 5
-# Neighbourhoods have three quarters of the say. Of rows that are trusted it is the nearest few: what they
-# leave open is no place for normal rows.
+# Neighbourhoods have three quarters of the say; of rows that are trusted, the nearest few most of that.
 _WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
-_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 1.0, "nearest rows": 12.0}
+_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 3.0, "nearest rows": 6.0}
 # Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
 _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
 # Rows that are learned from, and those that are trusted.
 _MOST_ROWS = {False: 1_000, True: 4_000}
+# A usual value is worth half a nat. Pairs surprise so seldom that their usual surprise is no measure, unless
+# all rows are trusted: one row that breaks a rule would be odder than a gross value.
+_NATS = 0.5
 # The oddest rows, which do not tell what is usual.
 _ODD = 0.05
 # Correlations need so many rows for each column.
@@ -202,15 +204,19 @@ class _Learning:
         chosen = self.first[kept]
         scores = {name: view for name, view in self._scores(self.Z[chosen]).items() if view is not None}
         whole = sum(weights[name] for name in scores)
-        usual_rows = own >= 0
+        learned = own >= 0
         for name, (kind, score) in scores.items():
             relevance = np.asarray(decompose_rows(score, self.Z, own=own).relevance, dtype=np.float64)
             usual = self._usual(relevance)
+            is_absolute = name == "pairs" and not self.trusted
+            usual = np.maximum(usual, _NATS) if is_absolute else usual
             ratios = (relevance / usual).sum(axis=1)
-            mean = float(ratios[usual_rows].mean())
+            mean = self.Z.shape[1] if is_absolute else float(ratios[learned].mean())
             weight = weights[name] / whole / mean if mean > 0.0 else 0.0
             views.append(View(name, kind, score, usual, weight))
             total += weight * ratios
+        mean = float(total[learned].mean()) or 1.0
+        views, total = [replace(view, weight=view.weight / mean) for view in views], total / mean
         usual = self.X[total <= np.quantile(total, 1.0 - _ODD)]
         committee = CommitteeScore(
             tuple(views), self.center, self.scale, self.X[chosen], self.rows[chosen], usual=usual
@@ -224,7 +230,8 @@ class _Learning:
         # Those of a group are not independent of each other, and what never varies cannot be foretold.
         numbers = np.flatnonzero(~self.is_group[self.owner] & (Z.std(axis=0) > 0.0))
         suffice = m >= _ROWS_PER_COLUMN * numbers.size and numbers.size > 1
-        pairs = Pairs.of(Z, self.owner) if m >= 4 * _FEW_ROWS else None
+        # Of all rows: without suspects, what is rare in both of two columns would seem never to happen.
+        pairs = Pairs.of(self.Z[self.first], self.owner) if m >= 4 * _FEW_ROWS else None
         return {
             "neighbours": (FOR_ROWS_LIKE_IT, DistanceNetwork(Z, pooling=Nearest.mean(wide))),
             "nearest rows": (FOR_ROWS_LIKE_IT, _nearest(Z)) if self.trusted else None,

@@ -103,7 +103,8 @@ class Pairs:
     ) -> tuple[int, Indices] | None:
         """The column that goes least with some columns of a row (1, d), and known rows like it there."""
         mine = np.isin(self.pairs, columns)
-        surprise = np.where(mine.any(axis=1), self.surprise(X, own)[0], 0.0)
+        # Two of these columns are no pair: a number and the mark of its gaps belong together.
+        surprise = np.where(mine.sum(axis=1) == 1, self.surprise(X, own)[0], 0.0)
         if surprise.size == 0 or surprise.max() <= 0.0:
             return None
         place = int(surprise.argmax())

@@ -43,7 +43,9 @@ def scale_explainer(
 
     def decompose(scale: Scale, patches: Floats, own: NDArray[np.intp] | None) -> Decomposition:
         if name == "dtd":  # of many windows, where a little may be discarded
-            work: dict[str, Any] = {"tolerance": model.tolerance, "n_jobs": n_jobs}
+            work: dict[str, Any] = {"n_jobs": n_jobs}
+            if offers(scale.network, "distances"):
+                work["tolerance"] = model.tolerance
             return scale.network.decompose(patches, own=own, **work)
         task = Task(scale.network, patches, own=own, random=random, n_jobs=n_jobs)
         if method.root is None:

@@ -49,7 +49,7 @@ class TestModels:
         assert_close(curves, flipped.flip(new, whyodd.neuralize(model), e.relevance))
         np.testing.assert_allclose(curves[:, 0], e.outlierness, rtol=1e-9)
 
-    @pytest.mark.parametrize("name", ["one_class_svm", "k_nearest_neighbors", "kernel_density"])
+    @pytest.mark.parametrize("name", ["one_class_svm", "k_nearest_neighbors", "kernel_density", "committee"])
     def test_training_rows_leave_their_own_center_out(self, name, rows):
         model = MODELS[name]().fit(rows)
         e = whyodd.explain(model, rows)

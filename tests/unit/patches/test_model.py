@@ -37,6 +37,7 @@ KINDS = {
         whyodd.KNearestNeighbors(3, measure) for measure in ("mean", "kth", "median", "mean_vector")
     ],
     "local_outlier_factor": [whyodd.LocalOutlierFactor(4)],
+    "committee": [whyodd.Committee(), whyodd.Committee(trusted=True)],
     "gaussian": [whyodd.Gaussian("diagonal"), whyodd.Gaussian(regularization=0.1)],
     "gaussian_mixture": [whyodd.GaussianMixture(2, reg_covar=0.1, random_state=0)],
 }
