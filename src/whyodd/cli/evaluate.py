@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from whyodd.cli.tables import ChosenColumns
     from whyodd.findings.findings import Findings
 
-_METHODS = ("dtd", "sensitivity", "nearest", "mean", "random")
+# For the model that is learned by default, too: it has no derivatives.
+_METHODS = ("dtd", "occlusion", "nearest", "mean", "random")
 # Odd rows that methods are compared on: some explain a row hundreds of times.
 _MOST_ROWS, _FEWEST_ROWS = 200, 20
 _HEADINGS = {

@@ -347,12 +347,14 @@ def test_two_rows_are_enough():
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, pl.DataFrame])
-def test_more_than_a_million_rows(kind):
+def test_more_than_a_million_rows(monkeypatch, kind):
+    fit, n_prepared = whyodd.Committee.fit, []
+    monkeypatch.setattr(whyodd.Committee, "fit", lambda self, Z: n_prepared.append(len(Z)) or fit(self, Z))
     rng = np.random.default_rng(0)
     X = kind(rng.normal(size=(1_000_100, 2)))
     pipeline = whyodd.auto(X, max_rows=500)
     assert pipeline.auto_report_.n_rows == 1_000_100
-    assert pipeline["columns"].named_transformers_["numbers"]["scale"].n_samples_seen_ == 200_000
+    assert n_prepared == [200_000]
     assert pipeline["model"].network_.n_centers <= 500
     odd = np.array([[0.0, 0.0], [8.0, 0.0]])
     assert pipeline.predict(kind(odd)).tolist() == [1, -1]

@@ -68,6 +68,13 @@ def test_training_rows_are_compared_with_all_others(folder):
     )
 
 
+def test_ways_that_are_compared_by_default(folder):
+    done = run(folder / "orders.csv", "--drop", "order,kind,is_odd", "--json", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    methods = [line["method"] for line in json.loads(done.stdout)["methods"]]
+    assert methods == ["dtd", "occlusion", "nearest", "mean", "random"]
+
+
 @pytest.mark.parametrize("label", [("is_odd",), ("kind", "--normal", "fine")], ids=["0 and 1", "words"])
 def test_scores_against_labels(folder, label):
     left_out = "order,kind" if label[0] == "is_odd" else "order,is_odd"

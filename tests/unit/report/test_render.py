@@ -138,6 +138,7 @@ def test_shows_all_that_a_card_tells():
         row["name"],
         row["how_odd"],
         row["why"],
+        row["how_odd"],
         row["outlierness_text"],
         "17 other variables",
         "6 %",
@@ -158,6 +159,14 @@ def test_hides_what_does_not_apply():
     assert "The nearest known" not in text
     assert "The smallest change" not in text.split("Anomalies")[-1]
     assert "all words" in text
+    assert "as a usual row" not in text
+
+
+def test_a_rest_of_nothing_is_no_line():
+    summary = table(1, 0)
+    assert "no single variable</th>" in render(summary)
+    summary["anomalies"][0]["unexplained"] = {"share": 0.0, "share_text": "0 %"}
+    assert "no single variable</th>" not in render(summary)
 
 
 def test_nothing_left_over_is_not_told():
