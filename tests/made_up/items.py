@@ -37,8 +37,6 @@ def _items(kind, noun, items):
             "neighbors": [],
             "change": None,
             "change_missing": None,
-            "how_odd": None,
-            "rarity": None,
             "group": None,
             "item": item,
         }
