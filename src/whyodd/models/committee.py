@@ -204,18 +204,17 @@ class _Learning:
         chosen = self.first[kept]
         scores = {name: view for name, view in self._scores(self.Z[chosen]).items() if view is not None}
         whole = sum(weights[name] for name in scores)
-        learned = own >= 0
         for name, (kind, score) in scores.items():
             relevance = np.asarray(decompose_rows(score, self.Z, own=own).relevance, dtype=np.float64)
             usual = self._usual(relevance)
             is_absolute = name == "pairs" and not self.trusted
             usual = np.maximum(usual, _NATS) if is_absolute else usual
             ratios = (relevance / usual).sum(axis=1)
-            mean = self.Z.shape[1] if is_absolute else float(ratios[learned].mean())
+            mean = self.Z.shape[1] if is_absolute else float(ratios[chosen].mean())
             weight = weights[name] / whole / mean if mean > 0.0 else 0.0
             views.append(View(name, kind, score, usual, weight))
             total += weight * ratios
-        mean = float(total[learned].mean()) or 1.0
+        mean = float(total[chosen].mean()) or 1.0
         views, total = [replace(view, weight=view.weight / mean) for view in views], total / mean
         usual = self.X[total <= np.quantile(total, 1.0 - _ODD)]
         committee = CommitteeScore(

@@ -51,7 +51,7 @@ class ScoreDistribution:
         start, scale, shape = self._tail
         beyond = np.maximum(o - start, 0.0) / scale
         fitted = _TAIL * (np.exp(-beyond) if shape == 0.0 else (1.0 + shape * beyond) ** (-1.0 / shape))
-        return np.asarray(np.where(o > start, fitted, np.maximum(seen, _TAIL)))
+        return np.asarray(np.where(o > start, np.minimum(fitted, seen), np.maximum(seen, _TAIL)))
 
     def threshold(self, share: float) -> float:
         """Outlierness that this share of normal rows exceeds."""
@@ -59,7 +59,9 @@ class ScoreDistribution:
             return float(np.quantile(self.scores, 1.0 - share))
         start, scale, shape = self._tail
         rarer = _TAIL / share
-        return float(start + scale * (np.log(rarer) if shape == 0.0 else (rarer**shape - 1.0) / shape))
+        fitted = start + scale * (np.log(rarer) if shape == 0.0 else (rarer**shape - 1.0) / shape)
+        # Where few normal rows say that the tail is heavy, what was seen bounds it.
+        return float(min(fitted, np.quantile(self.scores, 1.0 - share)))
 
     @cached_property
     def _tail(self) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whyodd.explainers.method import Task, measured
 from whyodd.explainers.registry import method_for_items
+from whyodd.network.waist import offers
 from whyodd.patches.scale import Folded
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from scipy import sparse
 
 import whyodd
 from whyodd.explanations.groups import OTHER, ReasonGroup, group_by_reason, label_of
-from whyodd.explanations.sentences import judgement
 
 
 def leading_by_loop(e, i):
@@ -23,7 +22,7 @@ def leading_by_loop(e, i):
         if held >= 0.5 * total * (1 - 1e-12) or reason.relevance < 0.1 * total * (1 - 1e-12):
             break
         held += reason.relevance
-        leading.add((reason.feature, judgement(reason)))
+        leading.add((reason.feature, reason.judgement))
     return frozenset(leading)
 
 

@@ -49,10 +49,12 @@ def test_of_an_array():
 
 def test_the_odd_rows_are_explained_the_oddest_first(found):
     n = int(found.is_odd.sum())
-    assert found.n_odd == n > 10
-    assert len(found.explanation) == len(found.odd) == n
+    assert found.n_odd == n > 0
+    assert len(found.odd) == n
     assert (np.diff(found.explanation.outlierness) <= 0.0).all()
-    np.testing.assert_array_equal(found.explanation.outlierness, found.outlierness[found.order[:n]])
+    np.testing.assert_array_equal(
+        found.explanation.outlierness, found.outlierness[found.order[: len(found.explanation)]]
+    )
     assert sorted(member for group in found.groups for member in group.members) == list(range(n))
 
 
@@ -71,7 +73,7 @@ def test_views(found):
 def test_names_of_rows_are_kept_out_of_the_model(found):
     assert "order" not in found.explanation.feature_names
     frame = found.to_frame()
-    assert frame.columns == ["row", "id", "outlierness", "is_odd"]
+    assert frame.columns == ["row", "id", "outlierness", "p_value", "is_odd"]
     assert frame["id"].to_list() == orders()["order"].to_list()
     card = found.to_dict(top=1, checks=False)["anomalies"][0]
     assert card["id"] == str(orders()["order"][card["row"]])
@@ -80,10 +82,10 @@ def test_names_of_rows_are_kept_out_of_the_model(found):
 def test_the_plain_dict_is_ready_for_json(found):
     quick, whole = found.to_dict(top=5, checks=False), found.to_dict(top=5)
     json.dumps(whole, allow_nan=False)
-    assert len(quick["anomalies"]) == 5
+    assert len(quick["anomalies"]) == min(5, found.n_odd)
     assert quick["trust"]["panels"] == []
     assert len(whole["trust"]["panels"]) > 3
-    assert [card["change"] for card in quick["anomalies"]] == [None] * 5
+    assert {card["change"] for card in quick["anomalies"]} == {None}
     assert any(card["change"] for card in whole["anomalies"])
 
 
@@ -109,7 +111,7 @@ def test_draws(found):
 
 def test_learns_from_other_rows():
     found = whyodd.find(orders(), orders(seed=1), id_column="order")
-    pipeline = whyodd.auto(orders(seed=1).drop("order"))
+    pipeline = whyodd.auto(orders(seed=1).drop("order"), trusted=True)
     e = whyodd.explain(pipeline, orders().drop("order"))
     np.testing.assert_allclose(found.outlierness, e.outlierness, rtol=1e-12)
 
@@ -184,4 +186,4 @@ def test_copies_are_told_whatever_the_frame():
     rows = pl.DataFrame({"a": values, "b": values**2})
     for change in FRAMES.values():
         notes = " ".join(whyodd.find(change(rows)).notes)
-        assert "6 rows have an exact copy in frame: copies make each other normal." in notes
+        assert "6 rows have an exact copy in frame." in notes

@@ -17,6 +17,7 @@ from whyodd.explainers.explaining import explained_by
 from whyodd.findings import scoring
 from whyodd.findings.scoring import ScoredRows
 from whyodd.inputs.frames import take_rows
+from whyodd.network.waist import offers
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(300, 4))
@@ -96,9 +97,13 @@ def test_rows_can_be_kept_among_their_own_neighbours():
 def test_counts_rows_that_the_model_has_learned():
     pipeline = whyodd.auto(FRAME)
     new = FRAME.assign(a=FRAME["a"] + 1e-6)
-    assert ScoredRows.of(pipeline, pd.concat([FRAME[:9], new[20:40]])).n_known == 9
+    assert (
+        ScoredRows.of(pipeline, pd.concat([FRAME[:9], new[20:40]])).n_known
+        == np.isin(np.arange(9), pipeline[-1].network_.rows).sum()
+        > 0
+    )
     assert ScoredRows.of(pipeline, FRAME).n_known == 0  # each is judged without itself
-    assert ScoredRows.of(pipeline, FRAME, exclude_self=False).n_known == len(FRAME)
+    assert ScoredRows.of(pipeline, FRAME, exclude_self=False).n_known == pipeline[-1].network_.n_centers
     assert ScoredRows.of(whyodd.DistanceNetwork(NUMBERS), NUMBERS[:5]).n_known == 0  # points, not rows
 
 
@@ -131,7 +136,8 @@ class TestFromTheExplanationAlone:
         fit, X = MODELS[name]
         model = fit(X)
         e = whyodd.explain(model, X)[:40]
-        for method in ("nearest", "sensitivity", "random"):
+        methods = ("nearest", "random", *(("sensitivity",) if offers(e.network, "distances") else ()))
+        for method in methods:
             other = explained_by(e, method, random_state=0)
             own = whyodd.explain(model, X, method=method, random_state=0)[:40]
             if method != "random":  # drawn for as many rows as there are

@@ -154,7 +154,8 @@ def test_support_vectors_are_the_centers(model, X):
     np.testing.assert_allclose(model.network_.weights, model.weights_, rtol=1e-12)
 
 
-WITHOUT_BOUNDARY = [model for model in ALL if not isinstance(model, (OneClassSVM, whyodd.LocalOutlierFactor))]
+WITH_BOUNDARY = (OneClassSVM, whyodd.LocalOutlierFactor, whyodd.Committee)
+WITHOUT_BOUNDARY = [model for model in ALL if not isinstance(model, WITH_BOUNDARY)]
 NARROW = [clone(model).set_params(sigma="nn") for model in WITHOUT_BOUNDARY if hasattr(model, "sigma")]
 
 
