@@ -65,5 +65,6 @@ def _with_text(row, text):
         "neighbors": [{"name": text, "is_odd": False, "assignment_text": "1 %", "values": values}],
         "change": {"sentence": text, "steps": [step], "outlierness_text": "3"},
         "change_missing": None,
+        "rarity": None,
         "item": {"type": "text", "tokens": tokens, "absent": absent, "caption": text},
     }

@@ -37,6 +37,7 @@ def _items(kind, noun, items):
             "neighbors": [],
             "change": None,
             "change_missing": None,
+            "rarity": None,
             "group": None,
             "item": item,
         }

@@ -152,6 +152,7 @@ def anomaly(rank, odd):
         "neighbors": [neighbor(f"conn-{place:05d}", first, second, weight) for place, weight in _NEAREST],
         "change": _change(first, second) if rank % 3 else None,
         "change_missing": None if rank % 3 else "No change of a few variables brings it below the threshold.",
+        "rarity": None,
         "item": None,
     }
 
