@@ -85,8 +85,11 @@ def exceeded_by(share: float) -> str:
 
 def distribution_of(model: Any) -> ScoreDistribution | None:
     """How odd normal rows are, if the model or the last step of a pipeline knows."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return getattr(last, "distribution_", None)
+    return getattr(_last(model), "distribution_", None)
+
+
+def _last(model: Any) -> Any:
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def own_threshold(scores: Floats, threshold: float | None, model: Any) -> tuple[float, str]:
@@ -96,4 +99,7 @@ def own_threshold(scores: Floats, threshold: float | None, model: Any) -> tuple[
     known = distribution_of(model)
     if known is None:
         return threshold, "the model's own"
+    allowed = getattr(_last(model), "false_alarms", None)
+    if allowed is not None and known.threshold(allowed) == threshold:
+        return threshold, exceeded_by(allowed)
     return threshold, exceeded_by(round(float(known.p_values([threshold])[0]), 6))
