@@ -55,13 +55,15 @@ class ScoreDistribution:
 
     def threshold(self, share: float) -> float:
         """Outlierness that this share of normal rows exceeds."""
+        n_beyond = int(share * (self.scores.size + 1.0))
+        seen = float(self.scores[-n_beyond]) if n_beyond else np.inf
         if share >= _TAIL:
-            return float(np.quantile(self.scores, 1.0 - share))
+            return seen
         start, scale, shape = self._tail
         rarer = _TAIL / share
         fitted = start + scale * (np.log(rarer) if shape == 0.0 else (rarer**shape - 1.0) / shape)
         # Where few normal rows say that the tail is heavy, what was seen bounds it.
-        return float(min(fitted, np.quantile(self.scores, 1.0 - share)))
+        return float(min(fitted, seen))
 
     @cached_property
     def _tail(self) -> tuple[float, float, float]:

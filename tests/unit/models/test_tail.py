@@ -37,8 +37,11 @@ def test_few_rows_give_the_right_share_on_average(name):
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_a_threshold_and_a_p_value_undo_each_other(name):
     found = known(name)
-    for share in (0.3, 0.05, 0.049, 0.01, 1e-4, 1e-8):
-        assert found.p_values([found.threshold(share)])[0] == pytest.approx(share, rel=1e-3)
+    step = 2.0 / found.scores.size  # the row at the threshold counts or not, on both ways
+    for share in (0.3, 0.05, 0.049, 0.01, 1e-4):
+        assert found.p_values([found.threshold(share)])[0] == pytest.approx(share, abs=step)
+    # Beyond all that was seen there are no steps.
+    assert found.p_values([found.threshold(1e-8)])[0] == pytest.approx(1e-8)
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
