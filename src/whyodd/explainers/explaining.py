@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
 from whyodd.explainers.groups import grouped_relevance, sum_columns, with_groups
@@ -38,6 +39,7 @@ def explain(
     X: Any,
     *,
     method: str = "dtd",
+    normal: Any = None,
     exclude_self: ExcludeSelf = "auto",
     groups: Groups | None = None,
     options: Mapping[str, Any] | None = None,
@@ -62,6 +64,15 @@ def explain(
     method : str, default "dtd"
         One of ``whyodd.explainers.EXPLAINERS``. The others are there to compare with: only some of them sum
         to the outlierness; where they do not, ``unexplained`` is NaN and shares are of the sum of relevance.
+    normal : array, CSR matrix or data frame of shape (N, d), or "training", optional
+        Normal rows, like X, best such that the model has not learned: calibrates relevance by what they
+        receive. Each variable's relevance is divided by its mean over them, and outlierness is the sum: 1 on
+        a usual row, 3 on one three times as odd. What belongs to no variable is in the same units, and keeps
+        its usual share of the outlierness. Rows among them that the model was trained on, and keeps, are
+        explained without themselves, whatever ``exclude_self`` says; "training" takes them all, of a model
+        that keeps them. The model's threshold is for its own outlierness: that of the explanation is None.
+        By default the plain decomposition, which is what the paper defines. Methods other than "dtd" compare
+        with these rows, as with ``options={"normal": rows}``.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -70,7 +81,7 @@ def explain(
         Columns to sum up: ``{"address": ["street", "city"]}``. All others stand for themselves.
     options : dict, optional
         Keywords of the method. Every method but "dtd" takes ``normal``: normal rows, like X, to compare with
-        (default: the centers of the model).
+        (default: the centers of the model). It may also be passed by itself.
     random_state : int, optional
         Seed of what a method draws at random.
     progress : bool, default False
@@ -98,9 +109,16 @@ def explain(
     >>> e = whyodd.explain(model, pd.DataFrame({"speed": [50.0], "load": [90.0]}))
     >>> print(e.why(k=1))
     load is too high (90, expected about 51.5): 99 % of the outlierness; 1 % belongs to no single variable
+
+    How many times as odd as usual that is, by other normal rows:
+
+    >>> others = pd.DataFrame({"speed": [47.0, 49, 53], "load": [48.0, 49.5, 51]})
+    >>> e = whyodd.explain(model, pd.DataFrame({"speed": [50.0], "load": [90.0]}), normal=others)
+    >>> round(float(e.outlierness[0]))
+    354
     """
     if explains_items(model):
-        given = {"groups": groups, "dtype": dtype, "time": time}
+        given = {"normal": normal, "groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}
         _check_taken(model, asked)
         return model.explain(
@@ -116,10 +134,16 @@ def explain(
         )
     if time is not None:
         raise ValueError("time is for series: a table has no column of it. Leave it out.")
-    find_method(method).check_options(method, keywords(options))
+    chosen = find_method(method)
+    chosen.check_options(method, keywords(options))
     prepared = PreparedModel.of(model)
     rows = prepared.rows(X)
     own = own_centers_of(rows, exclude_self)
+    if normal is not None:
+        if chosen.compares_with_normal:
+            options = _with_normal(method, keywords(options), normal)
+        else:
+            rows = over_usual(rows, prepared, normal, n_jobs)
     return explain_prepared(
         rows if dtype is None else rows.in_precision(dtype),
         own=own,
@@ -243,6 +267,17 @@ def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:
     for name in asked:
         if name not in taken:
             raise ValueError(f"{name} is not for a {type(model).__name__}. Leave it out.")
+
+
+def _with_normal(method: str, options: dict[str, Any], normal: Any) -> dict[str, Any]:
+    if "normal" in options:
+        raise ValueError("normal came twice, by itself and in options. Pass it once.")
+    if isinstance(normal, str):
+        message = (
+            f"normal={normal!r}: method={method!r} takes rows, like X. Without, it compares with centers."
+        )
+        raise ValueError(message)  # noqa: TRY004 - fine for another method
+    return {**options, "normal": normal}
 
 
 def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:

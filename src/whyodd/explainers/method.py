@@ -13,6 +13,7 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.points import to_dense
 from whyodd.compute.soft.passes import Scores
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
+from whyodd.network.calibrated import CalibratedScore
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.waist import Decomposition, offers, score_rows
 
@@ -122,8 +123,10 @@ class Task:
         return points if self.back is None else points @ self.back
 
 
-def _lifted(network: DistanceNetwork, centers: Floats, matrix: Floats) -> DistanceNetwork:
+def _lifted(network: Any, centers: Floats, matrix: Floats) -> Any:
     """The network of other centers, whose differences a matrix makes those of its own."""
+    if isinstance(network, CalibratedScore):
+        return network.before_its_map(_lifted(network.score, centers, matrix))
     keywords: dict[str, Any] = {"metric": _before(network.metric, matrix), "offset": network.offset}
     if network.pooling is None:
         keywords |= {"log_weights": network.log_weights, "kernel": network.kernel}
@@ -172,9 +175,14 @@ class Method:
     extra: str | None = None
 
     @property
+    def compares_with_normal(self) -> bool:
+        """Whether normal rows that are given are what it compares with."""
+        return True
+
+    @property
     def shared_options(self) -> tuple[str, ...]:
         """Names of the options that ``explain`` takes for it."""
-        return ("normal",)
+        return ("normal",) if self.compares_with_normal else ()
 
     @property
     def options(self) -> tuple[str, ...]:

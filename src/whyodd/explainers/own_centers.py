@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -49,8 +50,24 @@ def own_centers(
     if network.rows is not None and X.shape[0] == network.n_rows:
         own = own_by_training_row(network, X[network.rows], X.shape[0], transformed=transformed)
     if own is None and exclude_self != "auto":
-        own = _by_equal_values(network, X)
+        own = _by_equal_values(network, X, transformed=transformed)
+        if np.all(own < 0):
+            raise ValueError(
+                "exclude_self=True, but no row of X equals a center of the model. "
+                "Pass the rows it was trained on, or exclude_self=False for new rows."
+            )
     return own
+
+
+def known_rows(network: DistanceNetwork, X: Points, *, transformed: bool = False) -> Own | None:
+    """(n,) the center that each row of ``X`` is, or -1; None if the centers are no training rows.
+
+    All training rows are known by their places, others by equal values.
+    """
+    if network.rows is None:
+        return None
+    own = own_centers(network, X, "auto", transformed=transformed)
+    return _by_equal_values(network, X, transformed=transformed) if own is None else own
 
 
 def own_by_training_row(
@@ -67,19 +84,23 @@ def own_by_training_row(
     return own
 
 
-def _by_equal_values(network: DistanceNetwork, X: Points) -> Own:
+def _by_equal_values(network: DistanceNetwork, X: Points, *, transformed: bool) -> Own:
+    if transformed:
+        return _by_nearly_equal_values(network, X)
     centers: dict[Hashable, list[int]] = defaultdict(list)
     for index, key in enumerate(_row_keys(network.centers)):
         centers[key].append(index)
     # Equal rows take equal centers in turn: each leaves out one.
     turns = {key: cycle(indices) for key, indices in centers.items()}
-    own = np.array([next(turns[key]) if key in turns else -1 for key in _row_keys(X)], dtype=np.intp)
-    if np.all(own < 0):
-        raise ValueError(
-            "exclude_self=True, but no row of X equals a center of the model. "
-            "Pass the rows it was trained on, or exclude_self=False for new rows."
-        )
-    return own
+    return np.array([next(turns[key]) if key in turns else -1 for key in _row_keys(X)], dtype=np.intp)
+
+
+def _by_nearly_equal_values(network: DistanceNetwork, X: Points) -> Own:
+    search = NearestNeighbors(n_neighbors=1).fit(network.centers)
+    nearest = search.kneighbors(X, return_distance=False)[:, 0]
+    gaps = abs(X - network.centers[nearest]).max(axis=1)
+    gaps = np.ravel(gaps.toarray() if sparse.issparse(gaps) else gaps)
+    return np.where(gaps <= _ROUNDING * abs(network.centers).max(), nearest, -1)
 
 
 def _equal(first: Points, second: Points, rounding: float) -> bool:

@@ -156,12 +156,16 @@ class PreparedModel:
         return self._transformed(X).inputs if self.steps else self._read(X)[0]
 
     def normal(self, rows: Any) -> Floats:
-        """Normal rows (N, k) to compare with, given like those to explain, as they reach the network."""
+        """Normal rows (N, k) to compare with, dense."""
+        return to_dense(self.normal_inputs(rows))
+
+    def normal_inputs(self, rows: Any) -> Points:
+        """Normal rows (N, k), given like those to explain, as they reach the network."""
         try:
-            return to_dense(self.inputs(rows))
+            return self.inputs(rows)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"options['normal'], the X of normal rows: {error}") from error
+            raise kind(f"normal, the X of normal rows: {error}") from error
 
     def _read(self, X: Any) -> tuple[Points, tuple[str, ...]]:
         given, names = read_columns(X, getattr(self.network, "n_features", None), _fitted_names(self.model))

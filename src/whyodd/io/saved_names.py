@@ -7,6 +7,7 @@ from whyodd.kernels import KERNELS
 # Name in a file -> where it lives today. Where something moves, change the right side; never change the left.
 PLACES: dict[str, str] = {
     "whyodd.Calibration": "whyodd.models.calibration.Calibration",
+    "whyodd.CalibratedScore": "whyodd.network.calibrated.CalibratedScore",
     "whyodd.Committee": "whyodd.models.committee.Committee",
     "whyodd.Committee.Pairs": "whyodd.network.pairs.Pairs",
     "whyodd.Committee.Residuals": "whyodd.network.residuals.Residuals",

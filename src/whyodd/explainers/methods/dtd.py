@@ -33,9 +33,9 @@ class DeepTaylor(Method):
     """The method that knows by itself what it leaves unexplained, and the way through a linear map."""
 
     @property
-    def shared_options(self) -> tuple[str, ...]:
-        """None: it compares with the centers, whatever else is normal."""
-        return ()
+    def compares_with_normal(self) -> bool:
+        """No: it compares with the centers. What normal rows receive is what its relevance is measured by."""
+        return False
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:  # noqa: ARG002 - has none
         """Relevance, and unexplained summed on its own, in one pass."""
