@@ -95,6 +95,12 @@ class TestNetworkOfAModel:
         e = whyodd.explain(case.fit(X), ROWS)
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
 
+    def test_over_what_is_usual_it_conserves_and_is_1_on_average(self, case):
+        model, others = case.fit(X), ROWS[5:]
+        e = whyodd.explain(model, ROWS, normal=others)
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        np.testing.assert_allclose(e.outlierness[5:].mean(), 1.0, rtol=1e-9)
+
     def test_training_rows_that_are_centers_are_explained_without_themselves(self, case):
         model = case.fit(X)
         network = whyodd.neuralize(model)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.explainers.own_centers import known_rows
-from whyodd.network.calibrated import CalibratedScore, usual_factors
+from whyodd.network.calibrated import CalibratedScore, mixes_variables, usual_factors
 from whyodd.network.waist import decompose_rows, offers
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def over_usual(
     inputs, own = _normal_rows(model, normal)
     parts = decompose_rows(network, inputs, own=own, through=through, n_jobs=n_jobs)
     # Columns of one variable are measured together, as people see them.
-    factors, rest = usual_factors(rows.in_variables(parts.relevance), parts.unexplained)
+    factors, rest = usual_factors(
+        rows.in_variables(parts.relevance), parts.outlierness, mixed=mixes_variables(network, through)
+    )
     of_columns = factors if rows.origin is None else factors[rows.origin]
     return replace(rows, network=CalibratedScore(network, of_columns, rest, through), threshold=None)
 

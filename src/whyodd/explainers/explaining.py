@@ -68,11 +68,14 @@ def explain(
         Normal rows, like X, best such that the model has not learned: calibrates relevance by what they
         receive. Each variable's relevance is divided by its mean over them, and outlierness is the sum: 1 on
         a usual row, 3 on one three times as odd. What belongs to no variable is in the same units, and keeps
-        its usual share of the outlierness. Rows among them that the model was trained on, and keeps, are
-        explained without themselves, whatever ``exclude_self`` says; "training" takes them all, of a model
-        that keeps them. The model's threshold is for its own outlierness: that of the explanation is None.
-        By default the plain decomposition, which is what the paper defines. Methods other than "dtd" compare
-        with these rows, as with ``options={"normal": rows}``.
+        its usual share of the outlierness. Where a model mixes variables (a full covariance), all relevance
+        is divided by the mean outlierness alone. The threshold of the model is for its own outlierness: the
+        explanation has None.
+
+        Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
+        ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
+        plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
+        rows, as with ``options={"normal": rows}``.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.soft.passes import Scores
+from whyodd.maths.linear_maps import LinearMap
+from whyodd.maths.metrics import ComponentMetric
 from whyodd.network.waist import Decomposition, decompose_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from whyodd.maths.linear_maps import LinearMap
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
@@ -114,7 +114,7 @@ class CalibratedScore:
         return Scores(parts.outlierness, parts.log_inlierness, parts.unexplained, parts.discarded)
 
 
-def usual_factors(relevance: Any, unexplained: Floats) -> tuple[Floats, float]:
+def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -> tuple[Floats, float]:
     """Factors of relevance, f_i = s/(ū_i D), and of the rest, f_0 = 1/ō, of which o' is 1 on average.
 
     ū_i is the mean of R_i over normal rows, and a thousandth of its mean over i for variables that are never
@@ -123,44 +123,54 @@ def usual_factors(relevance: Any, unexplained: Floats) -> tuple[Floats, float]:
 
     So only relevance is weighed anew, variable against variable. The rest has nothing to be weighed against:
     it is the same in units of ō, and keeps its share of what is usual. With a single variable, or several
-    that are equally relevant on normal rows, o' is o/ō.
+    that are equally relevant on normal rows, o' is o/ō. So it is also where relevance has both signs: what
+    cancels, and makes o ≥ 0, must go on to cancel.
 
     Parameters
     ----------
     relevance : ndarray of shape (N, d)
         R_i of normal rows that were not learned.
-    unexplained : ndarray of shape (N,)
-        R_0 of the same rows.
+    outlierness : ndarray of shape (N,)
+        o of the same rows: what of it is no relevance belongs to no variable.
+    mixed : bool, default False
+        Whether relevance has both signs, even if not on these rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from whyodd.network.calibrated import usual_factors
-    >>> factors, rest = usual_factors(np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([2.0, 4.0]))
+    >>> factors, rest = usual_factors(np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([13.0, 37.0]))
     >>> (factors * [2.0, 20.0]).round(2), round(rest * 3.0, 2)
     (array([0.44, 0.44]), 0.12)
     """
     R = np.asarray(relevance, dtype=np.float64)
-    outlierness = R.sum(axis=1) + unexplained
     if (outlierness < 0.0).any():
         raise ValueError(
             f"The outlierness of normal rows is as low as {outlierness.min():.3g}: what is signed has no "
             "usual size. Leave normal out."
         )
-    # Where relevance has both signs its mean may vanish, and is known to its standard error only. Without
-    # negative relevance the sum is never below the norm.
     means = R.mean(axis=0)
-    sizes = np.maximum(means, np.linalg.norm(R, axis=0) / len(R))
-    usual = sizes + _FLOOR * sizes.mean()
     explained = float(means.sum())
-    total = float((means / usual).sum()) if usual.all() else 0.0
-    if not (explained > 0.0 and total > 0.0):
+    if not explained > 0.0:
         raise ValueError(
             f"No variable has relevance on the {len(R)} normal row(s), so that none is usual. "
             "Pass more of them, and such that the model has not learned."
         )
-    mean = float(outlierness.mean())
-    return explained / mean / total / usual, 1.0 / mean
+    is_signed = mixed or bool((R < 0.0).any())
+    sizes = np.full(means.shape, means.mean()) if is_signed else means
+    usual = sizes + _FLOOR * sizes.mean()
+    whole = float(outlierness.mean())
+    return explained / whole / (means / usual).sum() / usual, 1.0 / whole
+
+
+def mixes_variables(score: Any, through: LinearMap | None) -> bool:
+    """Whether the distances of a member, behind a map, are no sums of squares of single variables."""
+    metric = getattr(score, "metric", None)
+    if isinstance(metric, ComponentMetric):
+        return through is not None or not metric.is_diagonal
+    if metric is not None:
+        through = LinearMap(metric.matrix) if through is None else through.then(metric.matrix)
+    return through is not None and not bool(through.squares.all())
 
 
 def _columns_before(through: LinearMap | None) -> int | None:
