@@ -96,6 +96,7 @@ def _by_equal_values(network: DistanceNetwork, X: Points, *, transformed: bool) 
 
 
 def _by_nearly_equal_values(network: DistanceNetwork, X: Points) -> Own:
+    """The nearest center of each row, if it is the row to rounding."""
     search = NearestNeighbors(n_neighbors=1).fit(network.centers)
     nearest = search.kneighbors(X, return_distance=False)[:, 0]
     gaps = abs(X - network.centers[nearest]).max(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.compute.soft.passes import Scores
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.maths.metrics import ComponentMetric
+from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.waist import Decomposition, decompose_rows
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -
     """Factors of relevance, f_i = s/(ū_i D), and of the rest, f_0 = 1/ō, of which o' is 1 on average.
 
     ū_i is the mean of R_i over normal rows, and a thousandth of its mean over i for variables that are never
-    relevant. D is the mean of Σ_i R_i/ū_i: the number of variables that are ever relevant. ō is the mean of
-    o, and s the share of it that belongs to variables.
+    relevant. D is the mean of Σ_i R_i/ū_i: about the number of variables that are ever relevant. ō is the
+    mean of o, and s the share of it that belongs to variables.
 
     So only relevance is weighed anew, variable against variable. The rest has nothing to be weighed against:
     it is the same in units of ō, and keeps its share of what is usual. With a single variable, or several
@@ -168,7 +168,7 @@ def mixes_variables(score: Any, through: LinearMap | None) -> bool:
     metric = getattr(score, "metric", None)
     if isinstance(metric, ComponentMetric):
         return through is not None or not metric.is_diagonal
-    if metric is not None:
+    if isinstance(metric, LinearMetric):
         through = LinearMap(metric.matrix) if through is None else through.then(metric.matrix)
     return through is not None and not bool(through.squares.all())
 
