@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from whyodd.network.waist import offers
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
@@ -81,6 +83,8 @@ def own_by_training_row(
         return None
     own = np.full(n, -1, dtype=np.intp)
     own[network.rows] = np.arange(network.n_centers)
+    if offers(network, "copies") and network.copies is not None:
+        own[network.copies[:, 0]] = network.copies[:, 1]
     return own
 
 

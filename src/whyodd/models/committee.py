@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _WIDE_SHARE, _FEWEST_NEIGHBORS, _LOCAL_NEIGHBORS = 0.1, 10, 5
 # Neighbourhoods have three quarters of the say; of rows that are trusted, the nearest few most of that.
 _WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
-_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 3.0, "nearest rows": 6.0}
+_TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 6.0, "nearest rows": 12.0}
 # Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
 _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
 # Rows that are learned from, and those that are trusted.
@@ -43,8 +44,8 @@ _MOST_ROWS = {False: 1_000, True: 4_000}
 # A usual value is worth half a nat. Pairs surprise so seldom that their usual surprise is no measure, unless
 # all rows are trusted: one row that breaks a rule would be odder than a gross value.
 _NATS = 0.5
-# The oddest rows, which do not tell what is usual.
-_ODD = 0.05
+# The oddest rows, which do not tell what is usual; and the most relevant values of each column.
+_ODD, _EXTREME = 0.05, 0.01
 # Correlations need so many rows for each column.
 _ROWS_PER_COLUMN = 10
 # What is added to the usual relevance of a variable: of a number a thousandth of the mean, for those that
@@ -132,14 +133,15 @@ class Committee(DistanceDetector):
         rows = np.random.default_rng(self.random_state).permutation(rows)
         most = _MOST_ROWS[bool(self.trusted)] if self.max_rows is None else int(self.max_rows)
         drawn, others = np.sort(rows[:most]), rows[most:][:most]
-        # Copies are no evidence for each other.
-        center, scale = center_and_scale(np.unique(values[drawn], axis=0))
+        distinct = _distinct(values[drawn])
+        center, scale = center_and_scale(values[drawn][distinct[0]])
         extent = np.stack([values[rows].min(axis=0), values[rows].max(axis=0)])
         grouped = is_group[owner]
         center, scale = np.where(grouped, 0.0, center), np.where(grouped, 1.0, scale)
-        learning = _Learning(values[drawn], drawn, center, scale, owner, is_group, self.trusted)
+        learning = _Learning(values[drawn], drawn, distinct, center, scale, owner, is_group, self.trusted)
         learned, own_scores = learning.learned()
-        score = replace(learned, n_rows=len(values), extent=extent)
+        copies = _copies(values, learned.centers, learned.rows)
+        score = replace(learned, n_rows=len(values), extent=extent, copies=copies)
         new_scores = score.outlierness(values[others]) if others.size else np.empty(0)
         self.distribution_ = ScoreDistribution(np.concatenate([own_scores, new_scores]))
         return score, self.distribution_.threshold(self.false_alarms)
@@ -173,6 +175,7 @@ class _Learning:
         self,
         X: Floats,
         rows: Indices,
+        distinct: tuple[Indices, Indices],
         center: Floats,
         scale: Floats,
         owner: Indices,
@@ -183,8 +186,7 @@ class _Learning:
         gaps = (X - center) / scale
         self.Z, self.is_gross = soften(gaps), np.abs(gaps) > FAR
         self.owner, self.is_group, self.trusted = owner, is_group, trusted
-        # Equal rows are one row: copies are no evidence for each other.
-        _, self.first, self.same = np.unique(self.Z, axis=0, return_index=True, return_inverse=True)
+        self.first, self.same = distinct
 
     def learned(self) -> tuple[CommitteeScore, Floats]:
         """The committee, and the outlierness (m,) of the rows, each without itself and its copies."""
@@ -198,7 +200,7 @@ class _Learning:
 
     def _round(self, kept: Bools) -> tuple[CommitteeScore, Floats]:
         """The committee of some of the different rows, and the outlierness of all rows."""
-        own = np.where(kept, np.cumsum(kept) - 1, -1)[self.same.ravel()]
+        own = np.where(kept, np.cumsum(kept) - 1, -1)[self.same]
         weights = _TRUSTED_WEIGHTS if self.trusted else _WEIGHTS
         views, total = [], np.zeros(len(self.Z))
         chosen = self.first[kept]
@@ -242,11 +244,17 @@ class _Learning:
     def _usual(self, relevance: Floats) -> Floats:
         """Usual relevance of each column (d,): that of the variable it belongs to, and a little more.
 
-        It is the mean of all rows that have no gross value in the column. Those left out as suspects count:
-        they are too many to be all odd, and what is rare but not gross would seem never to happen.
+        It is the root mean square, so that far values are less of a surprise in columns with heavy tails.
+        Rows left out as suspects count: they are too many to be all odd. Gross values do not, and of rows that
+        are not trusted the most relevant hundredth in each column counts as one scale at most: they would
+        make themselves usual.
         """
-        fine = ~self.is_gross[self.first]
-        usual = (relevance[self.first] * fine).sum(axis=0) / np.maximum(fine.sum(axis=0), 1)
+        known = np.where(self.is_gross, 0.0, relevance)[self.first]
+        if not self.trusted:
+            known.sort(axis=0)
+            extreme = known[-math.ceil(_EXTREME * len(known)) :]
+            np.minimum(extreme, 1.0, out=extreme)
+        usual = np.sqrt(np.mean(known**2, axis=0))
         of_variable = np.bincount(self.owner, usual)
         floor = np.where(
             self.is_group,
@@ -255,6 +263,38 @@ class _Learning:
         )
         usual = (of_variable + floor)[self.owner]
         return np.where(usual > 0.0, usual, 1.0)
+
+
+def _distinct(X: Floats) -> tuple[Indices, Indices]:
+    """Rows that count as different (m,), and the place among them of each of the rows (n,).
+
+    Equal rows are one: copies are no evidence for each other. But those that are more than a tenth of all
+    are a neighbourhood of their own, and all of them count.
+    """
+    _, same, sizes = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    same = same.ravel()
+    is_common = sizes[same] > _WIDE_SHARE * len(X)
+    same = np.where(is_common, sizes.size + np.arange(len(X)), same)
+    _, first, place = np.unique(same, return_index=True, return_inverse=True)
+    return first, place
+
+
+def _copies(X: Floats, centers: Floats, rows: Indices) -> Indices:
+    """Rows equal to a center that is none of them (c, 2): the row, and the center.
+
+    Centers that are equal to each other have no copies: see ``_distinct``.
+    """
+    # Equal rows have equal sums of products; those that are equal by chance are sorted out below.
+    factors = np.random.default_rng(0).random(X.shape[1])
+    keys = np.einsum("ij,j->i", X, factors)
+    of_centers, first, counts = np.unique(keys[rows], return_index=True, return_counts=True)
+    place = np.minimum(np.searchsorted(of_centers, keys), of_centers.size - 1)
+    center = first[place]
+    is_copy = (of_centers[place] == keys) & (counts[place] == 1)
+    is_copy[rows] = False
+    found = np.flatnonzero(is_copy)
+    found = found[(X[found] == centers[center[found]]).all(axis=1)]
+    return np.column_stack([found, center[found]])
 
 
 def _nearest(Z: Floats) -> DistanceNetwork:

@@ -25,7 +25,7 @@ _FLOOR = 1e-3
 # What another outlierness leaves as it is.
 _HANDED_ON = frozenset(
     {
-        *("centers", "weights", "n_centers", "n_features", "metric", "rows", "n_rows"),
+        *("centers", "weights", "n_centers", "n_features", "metric", "rows", "n_rows", "copies"),
         *("expected", "nearest", "partner", "usual"),
     }
 )

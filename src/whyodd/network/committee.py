@@ -86,10 +86,12 @@ class CommitteeScore:
         The smallest and the largest value of each column in training.
     n_rows : int
         How many training rows there were.
+    copies : ndarray of int of shape (c, 2)
+        Other training rows that are equal to a center, and the center.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"centers", "expected", "flip", "kinds", "leave_out", "neighbors", "save", "work"}
+        {"centers", "copies", "expected", "flip", "kinds", "leave_out", "neighbors", "save", "work"}
     )
 
     views: tuple[View, ...]
@@ -100,6 +102,7 @@ class CommitteeScore:
     usual: Floats
     extent: Floats | None = None
     n_rows: int | None = None
+    copies: Indices | None = None
 
     @property
     def n_centers(self) -> int:
@@ -129,7 +132,10 @@ class CommitteeScore:
 
     def with_rows_of(self, chosen: Indices, n_rows: int) -> CommitteeScore:
         """The same committee if its training rows were those ``chosen`` among ``n_rows``."""
-        return replace(self, rows=np.asarray(chosen)[self.rows], n_rows=n_rows)
+        copies = self.copies
+        if copies is not None:
+            copies = np.column_stack([np.asarray(chosen)[copies[:, 0]], copies[:, 1]])
+        return replace(self, rows=np.asarray(chosen)[self.rows], n_rows=n_rows, copies=copies)
 
     def scaled(self, X: Any) -> Floats:
         """What the views see of rows (n, d)."""

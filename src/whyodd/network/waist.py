@@ -77,6 +77,7 @@ class Score(Protocol):
 # What a member may offer, and what it then has. Each is asked for by its name.
 CAPABILITIES: dict[str, str] = {
     "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
+    "copies": "copies (c, 2) or None: other training rows that are equal to a center, and the center",
     "distances": "it measures distances to its centers: metric, pooling, kernel",
     "expected": "expected(X): what a normal row like each looks like (n, d)",
     "flip": "flip(X, removals): outlierness while variables are taken away",

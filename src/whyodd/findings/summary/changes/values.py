@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Indices = NDArray[np.intp]
 
-_DIGITS = (3, 4, 6, 9)  # tried one after the other; then the number itself is told
+# Digits, and units to go further, tried one after the other: what is near the threshold may be just above it
+# once it is rounded. Then the number itself is told.
+_TRIALS = ((3, 0), (4, 0), (6, 0), (9, 0), (3, 1), (3, 2), (3, 4), (3, 8))
 _BEYOND = 1.05  # a rounded value may lie so far past the target, as part of the way
 _ROUNDING = 1e-9
 _ENOUGH = 10  # values that are whole: so many are no coincidence
@@ -175,13 +177,13 @@ def _rounded(search: Search, line: _Line) -> tuple[dict[tuple[int, int], float],
     values = line.at(search.t[line.pair])
     is_whole = _are_whole(search)
     is_open = np.ones(len(search.pairs), dtype=bool)
-    for digits in _DIGITS:
+    for digits, further in _TRIALS:
         which = np.flatnonzero(is_open[line.pair])
         if which.size == 0:
             break
         some = line[which]
-        goals = zip(values[which].tolist(), some.end.tolist(), is_whole[some.variable].tolist(), strict=True)
-        wanted = np.array([_round_towards(value, goal, digits, whole) for value, goal, whole in goals])
+        goals = zip(values[which], some.end, is_whole[some.variable], strict=True)
+        wanted = np.array([_round_towards(*of, digits, further) for of in goals])
         trial = fractions.copy()
         trial[some.pair, some.variable] = some.part_of(wanted)
         holds = _holding(search, trial, is_open)
@@ -202,8 +204,11 @@ def _holding(search: Search, fractions: Floats, is_asked: Bools) -> Bools:
     return holds
 
 
-def _round_towards(value: float, goal: float, digits: int, is_whole: bool) -> float:
-    """The next number with few digits between a value and a goal; the nearest one if it is the goal."""
+def _round_towards(value: float, goal: float, is_whole: bool, digits: int, further: int = 0) -> float:
+    """The next number with few digits between a value and a goal; the nearest one if it is the goal.
+
+    ``further``: so many units nearer to the goal, but not beyond it.
+    """
     if not math.isfinite(value) or value == 0.0:
         return value
     size = math.floor(math.log10(abs(value)))
@@ -217,7 +222,9 @@ def _round_towards(value: float, goal: float, digits: int, is_whole: bool) -> fl
     near = round(steps)
     if value == goal or abs(steps - near) <= _ROUNDING * abs(steps):
         return float(round(near * unit, decimals))
-    past = math.ceil(steps) if towards > 0 else math.floor(steps)
+    past = (math.ceil(steps) if towards > 0 else math.floor(steps)) + towards * further
+    if further and towards * (past * unit - goal) > 0.0:
+        return float(goal)
     return float(round(past * unit, decimals))
 
 

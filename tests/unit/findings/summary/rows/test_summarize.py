@@ -47,7 +47,7 @@ def e(pipeline):
 
 @pytest.fixture(scope="module")
 def summary(e):
-    return summarize(e, top=10)
+    return summarize(e, top=5)
 
 
 def test_is_plain(summary):
@@ -56,8 +56,8 @@ def test_is_plain(summary):
 
 def test_counts_rows_above_the_threshold(summary, e):
     odd = int((e.outlierness > e.threshold).sum())
-    assert summary["counts"] == {"rows": N, "odd": odd, "explained": N, "shown": 10}
-    assert odd > 10
+    assert summary["counts"] == {"rows": N, "odd": odd, "explained": N, "shown": 5}
+    assert odd > 5
     assert summary["threshold"]["value"] == e.threshold
     assert len(summary["anomalies"]) + len(summary["rest"]) + summary["n_unlisted"] == odd
     assert sum(summary["scores"]["above"]) == odd
@@ -163,13 +163,13 @@ def test_nearest_normal_rows_have_their_own_values(summary, e):
 
 def test_nearest_rows_of_the_table_are_shown_as_they_are():
     """Also the gaps, which a model remembers as what they were filled with."""
-    frame = FRAME.assign(speed=FRAME["speed"].where(FRAME.index % 2 == 0))
+    frame = FRAME.assign(speed=FRAME["speed"].where(FRAME.index % 2 == 1))
     cards = summarize(whyodd.explain(whyodd.auto(frame), frame), normal=frame)["anomalies"]
     shown = [
         (known["name"], value) for card in cards for known in card["neighbors"] for value in known["values"]
     ]
     speeds = {name: value["value"] for name, value in shown if value["name"] == "speed"}
-    assert speeds
+    assert "-" in speeds.values()
     for name, value in speeds.items():
         speed = frame["speed"][int(name.removeprefix("training row "))]
         assert value == ("-" if np.isnan(speed) else number(speed))
@@ -202,7 +202,7 @@ def test_names_of_rows(e):
 def test_of_some_rows_and_the_scores_of_all(pipeline, summary):
     survey = ScoredRows.of(pipeline, FRAME)
     rows = np.argsort(-survey.outlierness, kind="stable")[:60]
-    part = summarize(survey.explain(rows), scores=survey.outlierness, normal=FRAME, top=10)
+    part = summarize(survey.explain(rows), scores=survey.outlierness, normal=FRAME, top=5)
     assert part["counts"] == summary["counts"] | {"explained": 60}
     for one, other in zip(part["anomalies"], summary["anomalies"], strict=True):
         assert (one["row"], one["why"]) == (other["row"], other["why"])
