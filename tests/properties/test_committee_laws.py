@@ -83,29 +83,44 @@ def test_every_step_beyond_the_range_makes_a_row_odder(n, d, seed):
     assert np.all(np.diff(model.outlierness(steps)) > 0.0)
 
 
-# With few rows for each column a usual row may be odder than one gross value among many columns.
-SIZES = [(n, d) for n in (50, 200, 1000) for d in (1, 5, 20, 60) if n >= 5 * d]
-PLANTED = [(n, d, how) for n, d in SIZES for how in ("one", "many", "copies")]
+HOW_PLANTED = ("one", "many", "copies")
+SIZES = [(n, d) for n in (50, 200, 1000, 5000) for d in (1, 5, 20, 60)]
 
 
-@pytest.mark.parametrize(("n", "d", "how"), PLANTED)
+def misses(n, d, how, seed):
+    """Whether cells of 20 robust scales are not all among the oddest rows, and three more.
+
+    One cell, or 5 % of the rows: each its own cell, or all the same row.
+    """
+    X, rng = table(n, d, seed)
+    rows = rng.choice(n, 1 if how == "one" else max(1, n // 20), replace=False)
+    cells = rng.integers(d, size=rows.size)
+    if how == "copies":
+        X[rows], cells[:] = X[rows[0]], cells[0]
+    before = X.copy()
+    for i, j in zip(rows, cells, strict=True):
+        middle = np.median(before[:, j])
+        X[i, j] = middle + 20.0 * robust_scale(before[:, j]) * (1 if how == "copies" or i % 2 else -1)
+    order, _ = ranks(X)
+    return not set(rows) <= set(order[: rows.size + 3])
+
+
+@pytest.mark.parametrize("how", HOW_PLANTED)
+@pytest.mark.parametrize(("n", "d"), [(n, d) for n, d in SIZES if 5 * d <= n <= 1000])
 def test_planted_cells_are_among_the_oddest(n, d, how):
-    """Of 20 robust scales; one cell, or 5 % of the rows: each its own cell, or all the same row."""
-    missed = []
-    for seed in range(4):
-        X, rng = table(n, d, seed)
-        rows = rng.choice(n, 1 if how == "one" else max(1, n // 20), replace=False)
-        cells = rng.integers(d, size=rows.size)
-        if how == "copies":
-            X[rows], cells[:] = X[rows[0]], cells[0]
-        before = X.copy()
-        for i, j in zip(rows, cells, strict=True):
-            middle = np.median(before[:, j])
-            X[i, j] = middle + 20.0 * robust_scale(before[:, j]) * (1 if how == "copies" or i % 2 else -1)
-        order, _ = ranks(X)
-        if not set(rows) <= set(order[: rows.size + 3]):
-            missed.append(seed)
-    assert not missed
+    assert not any(misses(n, d, how, seed) for seed in range(4))
+
+
+@pytest.mark.full
+def test_planted_cells_of_528_tables():
+    """Six are known to miss one: of 50 rows with 20 columns, and of 60 columns of which many go together.
+
+    There a usual row may be odder than one gross value: ten columns that have one cause count as ten.
+    """
+    cases = [(n, d, how, seed) for n, d in SIZES for how in HOW_PLANTED for seed in range(11)]
+    missed = [case for case in cases if misses(*case)]
+    assert len(missed) <= 6, missed
+    assert all(n < 5 * d or d == 60 for n, d, _, _ in missed), missed
 
 
 @settings(max_examples=30, deadline=None)
