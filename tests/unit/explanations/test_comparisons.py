@@ -92,7 +92,7 @@ def test_the_range_of_rows_like_it_is_that_of_the_nearest_tenth(e, pipeline):
     assert told.judgement == judgement_of(LIKE, direction)
 
 
-def test_what_does_not_go_together_is_told_with_its_partner(e):
+def test_what_does_not_go_together_is_told_with_its_partner(e, pipeline):
     """Known rows whose power is in the same bin have the range that is told."""
     network, plain = pipeline[-1].network_, reason(e, 1, "speed")
     judged, told = e.comparisons.words(plain, 0, PAIR, e.inputs[[1]], None)
