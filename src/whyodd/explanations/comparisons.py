@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import sparse
 
-from whyodd.explanations.sentences import is_missing, is_number, name_text, number, text, value_texts
+from whyodd.explanations.sentences import (
+    all_digits,
+    is_missing,
+    is_number,
+    name_text,
+    number,
+    text,
+    value_texts,
+)
 from whyodd.explanations.variables import Decoded, Variables, as_numbers
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, KINDS
 
@@ -91,7 +99,7 @@ class Comparisons:
         if variable not in self.usual.categories:
             return None
         known, _ = self._shares[variable]
-        values = {str(value): value for value in self.usual.categories[variable][1]}
+        values = {_key(value): value for value in self.usual.categories[variable][1]}
         return sorted(((values[name], share) for name, share in known.items()), key=lambda pair: -pair[1])
 
     def kinds(self, spoken: Kinds, data: NDArray[Any]) -> Kinds:
@@ -110,11 +118,11 @@ class Comparisons:
         lowest, low, high, highest = self._limits
         values = as_numbers(data)
         is_extreme = _side(values, np.minimum(lowest, low), np.maximum(highest, high)) != 0
+        is_usual = (_side(values, low, high) == 0) & ~np.isnan(values + low)
         for variable in self.usual.categories:
             known, rare = self._shares[variable]
-            shares = [known.get(str(value), rare) for value in data[:, variable].tolist()]
-            is_extreme[:, variable] = np.array(shares) < _EXTREME[0]
-        is_usual = (_side(values, low, high) == 0) & ~np.isnan(values + low)
+            shares = np.array([known.get(_key(value), rare) for value in data[:, variable].tolist()])
+            is_extreme[:, variable], is_usual[:, variable] = shares < _EXTREME[0], shares >= _USUAL[0]
         kinds = np.where((spoken == _ITSELF) & is_usual, _LIKE, spoken)
         return np.where(is_extreme, _ITSELF, kinds).astype(np.int8)
 
@@ -177,7 +185,7 @@ class Comparisons:
         if variable not in self.usual.categories:  # a date, of which only parts are compared
             return f"{name} is {judged} ({value})"
         known, rare = self._shares[variable]
-        share = known.get(str(reason.value), 0.0)
+        share = known.get(_key(reason.value), 0.0)
         rarity = "no usual row has it"
         if share > 0.0:
             rarity = f"{_percent(share)} of usual rows have it"
@@ -194,7 +202,7 @@ class Comparisons:
         for variable, (codes, values) in self.usual.categories.items():
             shares: dict[str, float] = {}
             for code, value in enumerate(values):
-                shares[str(value)] = shares.get(str(value), 0.0) + float(np.mean(codes == code))
+                shares[_key(value)] = shares.get(_key(value), 0.0) + float(np.mean(codes == code))
             found[variable] = shares, shares.pop(_RARE.strip("'"), 0.0)
         return found
 
@@ -245,6 +253,11 @@ class Comparisons:
         if self.variables.origin is None:
             return np.array([variable])
         return np.flatnonzero(self.variables.origin == variable)
+
+
+def _key(value: Any) -> str:
+    """A category as text: the same for 1 and 1.0, of which a table and a model may have either."""
+    return all_digits(float(value)) if is_number(value) else str(value)
 
 
 def _percent(share: float) -> str:

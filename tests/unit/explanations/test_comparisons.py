@@ -164,6 +164,20 @@ def test_numbers_that_are_taken_as_categories_are_told_as_such(kind):
     assert [value for value, _ in e.comparisons.usual_shares(0)] == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_a_yes_or_no_has_its_share_whatever_the_type(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"is_new": (rng.random(300) < 0.3).astype(kind), "size": rng.normal(size=300)})
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    shares = {str(value): share for value, share in e.comparisons.usual_shares(0)}
+    for i in range(10):
+        told = reason(e, i, "is_new")
+        share = shares[str(frame["is_new"][i])]
+        assert f"({100 * share:.0f} % of usual rows have it" in told.words
+        # Nearly a third have the rarer one: nobody may call it odd in itself.
+        assert told.kind != IN_ITSELF
+
+
 def test_what_is_at_odds_has_no_arrow(e):
     """Which way depends on what it is put beside."""
     kinds = np.full(e.relevance.shape, PAIR, dtype=np.int8)
