@@ -23,6 +23,8 @@ pair: inside
     It "does not go with" another value, but lies within the range that such rows have.
 no value
     The range ends at numbers that the column does not have, such as 2.5 where all are whole.
+bare
+    Nothing to compare with: no range, no other value, no share of rows.
 
 Shares are of all first reasons. ``--show`` prints the first reasons of the 20 oddest rows of a table, each
 beside the quantiles of its column, for a person to judge.
@@ -108,10 +110,13 @@ class Read:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it says compared with what."""
-        return self.reason.kind != IN_ITSELF and (
-            self.range is not None or "does not go with" in self.reason.words or self.is_category
-        )
+        """Whether it says compared with what, and not only that it is odd."""
+        return self.reason.kind != IN_ITSELF and not self.is_bare
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is nothing in it to compare with."""
+        return self.range is None and "does not go with" not in self.reason.words and not self.is_category
 
     @property
     def contradicts(self) -> bool:
@@ -154,6 +159,7 @@ COUNTS = {
     "like: inside": lambda read: read.reason.kind == FOR_ROWS_LIKE_IT and read.is_inside,
     "pair: inside": lambda read: read.reason.kind == DOES_NOT_GO_WITH and read.is_inside,
     "no value": lambda read: read.has_no_value,
+    "bare": lambda read: read.is_bare,
     "in itself": lambda read: read.reason.kind == IN_ITSELF,
     "like": lambda read: read.reason.kind == FOR_ROWS_LIKE_IT,
     "pair": lambda read: read.reason.kind == DOES_NOT_GO_WITH,
