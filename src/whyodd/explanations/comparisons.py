@@ -39,6 +39,7 @@ _EXTREME, _USUAL = (0.01, 0.99), (0.05, 0.95)
 _MOST = (0.1, 0.9)
 # Ranges end at values that rows have: no half children.
 _METHOD: Final = "nearest"
+_NEAR = 0.1  # of the known rows: those with values around a value
 _ROUNDING = 1e-9  # of values that were scaled and back
 _DIGITS = range(3, 15)  # as many as tell a value from the ends of its range
 _ITSELF, _LIKE, _PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH))
@@ -224,7 +225,14 @@ class Comparisons:
         if _side(reason.value, low, high) != 0:
             return f"{name} {value} {partner}: such rows have {between}"
         # Between the values that such rows have there may be a gap.
-        return f"{name} {value} {partner}: few rows have both" if kind == _PAIR else None
+        is_told = kind == _PAIR and self._is_rare(reason.value, variable, alike)
+        return f"{name} {value} {partner}: few rows have both" if is_told else None
+
+    def _is_rare(self, value: float, variable: int, rows: NDArray[np.intp]) -> bool:
+        """Whether some known rows have values around this one less than half as often as all have."""
+        gaps = np.abs(self.known.numbers[variable] - value)
+        is_near = gaps <= np.nanquantile(gaps, _NEAR)
+        return rows.size == 0 or bool(is_near[rows].mean() < 0.5 * is_near.mean())
 
     def _value(self, row: Any, variable: int) -> str:
         """A value of a row in raw units."""

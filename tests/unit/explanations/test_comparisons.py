@@ -117,6 +117,9 @@ def test_a_value_that_such_rows_have_too_is_told_without_a_range():
     e = whyodd.explain(whyodd.auto(frame), row, exclude_self=False)
     judged, told = e.comparisons.words(reason(e, 0, "level"), 1, PAIR, e.inputs, None)
     assert (judged, told) == ("at odds with others", "level 0 does not go with side 3: few rows have both")
+    usual = whyodd.explain(whyodd.auto(frame), row.assign(level=4.0), exclude_self=False)
+    _, told = usual.comparisons.words(reason(usual, 0, "level"), 1, PAIR, usual.inputs, None)
+    assert "few rows" not in told
 
 
 def test_a_value_within_the_range_of_rows_like_it_is_told_with_its_partner(e):
