@@ -43,6 +43,10 @@ class Case:
         Where the outliers are among the rows to learn from; None for new rows.
     held_out : ndarray of shape (m, d), optional
         Normal rows that are not among those to learn from.
+    series : ndarray of shape (T, d), optional
+        The whole series that the segments are taken from.
+    stretches : ndarray of shape (k, 2), optional
+        Where each segment is in it.
     """
 
     name: str
@@ -52,6 +56,12 @@ class Case:
     segments: np.ndarray | None = None
     places: np.ndarray | None = None
     held_out: np.ndarray | None = None
+    series: np.ndarray | None = None
+    stretches: np.ndarray | None = None
+
+    def of_segments(self, values: np.ndarray) -> np.ndarray:
+        """What the rows of the segments have, of values for the whole series."""
+        return np.concatenate([values[start:stop] for start, stop in self.stretches])
 
     def subset(self, most: int) -> Case:
         """At most ``most`` outliers, or segments by the row in the middle of each, evenly spread."""
@@ -111,6 +121,8 @@ def _series_case(file: Path, n_train: int, seed: int) -> Case:
         {"": data["segment_dims"].astype(bool)},
         segments=np.stack([ends - (stops - starts), ends], axis=1),
         held_out=train[np.sort(order[n_train : n_train + 2000])],
+        series=test,
+        stretches=data["segments"],
     )
 
 

@@ -54,7 +54,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import StandardScaler
 
 import whyodd
-from realdata import adbench_names, data_dir, labelled_adbench
+from realdata import adbench_names, data_dir, draw, labelled_adbench
 from sidebyside import print_table
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ if TYPE_CHECKING:
     # Rows to learn from, rows to score (None: the same), seed -> how odd each one is.
     Detector = Callable[[np.ndarray, np.ndarray | None, int], np.ndarray]
 
-N_SEEDS, MAX_ROWS = 5, 3_000
-FEWEST_ANOMALIES, PUT_IN = 3, 5
+N_SEEDS = 5
 # A table where ours has less than this share of the best peer's is marked.
 BEHIND = 0.9
 SETTINGS = ("learned from themselves", "learned from clean rows")
@@ -126,18 +125,6 @@ class Results:
 
     found: dict[str, np.ndarray]
     seconds: np.ndarray
-
-
-def draw(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most ``MAX_ROWS`` rows, a few anomalies among them."""
-    if len(X) <= MAX_ROWS:
-        return X, y
-    rng = np.random.default_rng(seed)
-    drawn = rng.choice(len(X), MAX_ROWS, replace=False)
-    if np.count_nonzero(y[drawn]) < FEWEST_ANOMALIES:
-        normal = drawn[~y[drawn]]
-        drawn = np.concatenate([normal[:-PUT_IN], rng.choice(np.flatnonzero(y), PUT_IN, replace=False)])
-    return X[drawn], y[drawn]
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
+# Rows of a table that are drawn at most; of fewer anomalies than these some are put in.
+MAX_ROWS, FEWEST_ANOMALIES, PUT_IN = 3_000, 3, 5
+
 
 def data_dir() -> Path | None:
     """The folder with the data sets, or None if there is none."""
@@ -78,6 +81,18 @@ def labelled_adbench(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows of one of the tabular sets (n, d), as they are stored, and which are anomalies (n,)."""
     arrays = _arrays(f"adbench/{name}.npz")
     return arrays["X"].astype(np.float64, order="C"), arrays["y"].astype(bool)
+
+
+def draw(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """At most ``MAX_ROWS`` rows, a few anomalies among them."""
+    if len(X) <= MAX_ROWS:
+        return X, y
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(len(X), MAX_ROWS, replace=False)
+    if np.count_nonzero(y[drawn]) < FEWEST_ANOMALIES:
+        normal = drawn[~y[drawn]]
+        drawn = np.concatenate([normal[:-PUT_IN], rng.choice(np.flatnonzero(y), PUT_IN, replace=False)])
+    return X[drawn], y[drawn]
 
 
 def nsl_kdd() -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:

@@ -90,10 +90,86 @@ def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
     )
 
 
+def causes_of_found(relevance: Any, is_found: Any, truth: Any, segments: Any) -> Causes:
+    """Judge relevance where a detector has found something, as Li et al. do (InterFusion, KDD 2021).
+
+    Segments without a found row are left out. Each other one has the relevance max_t R_ti of its found rows,
+    and is judged as often as it has such rows: ``mean()`` weighs segments by their number.
+
+    Parameters
+    ----------
+    relevance : array of shape (n, d)
+        Relevance of consecutive rows of a series.
+    is_found : array of bool of shape (n,)
+        Which rows are above the detector's threshold, see :func:`best_threshold`.
+    truth : array of bool of shape (k, d)
+        The variables to blame of each segment.
+    segments : array of int of shape (k, 2)
+        First row and the row after the last of each segment.
+
+    Returns
+    -------
+    Causes
+        With an entry for each found row of each segment.
+
+    Examples
+    --------
+    >>> relevance = [[5.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 0.0]]
+    >>> found = causes_of_found(relevance, [0, 1, 1, 0], [[0, 1], [0, 1]], [[0, 3], [3, 4]])
+    >>> found.hit_rate_100
+    array([1., 1.])
+    """
+    values, found = np.asarray(relevance, dtype=np.float64), np.asarray(is_found, dtype=bool)
+    limits = _as_limits(segments, len(values))
+    counts = np.array([found[start:stop].sum() for start, stop in limits], dtype=np.intp)
+    kept = counts > 0
+    highest = [values[start:stop][found[start:stop]].max(axis=0) for start, stop in limits[kept]]
+    judged = np.array(highest).reshape(-1, values.shape[1])
+    return causes(
+        np.repeat(judged, counts[kept], axis=0), np.repeat(np.asarray(truth)[kept], counts[kept], axis=0)
+    )
+
+
+def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
+    """Outlierness from which on the rows of a series are called odd with the best F1, segment by segment.
+
+    A stretch of anomalous rows of which one is called odd counts as found as a whole (point adjustment). The
+    threshold is chosen by the truth: it tells what could be found at best, not what would be.
+
+    Parameters
+    ----------
+    outlierness : array of shape (n,)
+    is_anomalous : array of bool of shape (n,)
+
+    Examples
+    --------
+    >>> best_threshold([0.1, 0.9, 0.2, 0.3, 0.8, 0.1], [0, 1, 1, 0, 0, 0])
+    0.9
+    """
+    o, truth = np.asarray(outlierness, dtype=np.float64), np.asarray(is_anomalous, dtype=bool)
+    if not truth.any():
+        raise ValueError("is_anomalous is false everywhere: no threshold finds what is not there.")
+    edges = np.flatnonzero(np.diff(truth, prepend=False, append=False)).reshape(-1, 2)
+    heights = np.concatenate([[o[start:stop].max() for start, stop in edges], o[~truth]])
+    sizes = np.concatenate([edges[:, 1] - edges[:, 0], np.ones(np.count_nonzero(~truth))])
+    order = np.argsort(-heights, kind="stable")
+    called = np.cumsum(sizes[order])
+    hits = np.cumsum(np.where(order < len(edges), sizes[order], 0.0))
+    f1 = 2.0 * hits / (called + truth.sum())
+    # What is as odd as the next one cannot be called odd without it.
+    is_cut = np.append(np.diff(heights[order]) != 0.0, True)
+    return float(heights[order][np.where(is_cut, f1, -1.0).argmax()])
+
+
 def sum_segments(relevance: Floats, segments: Any) -> Floats:
     """Relevance (k, d) of segments [start, stop) of rows: the sum over each."""
+    limits = _as_limits(segments, len(relevance))
+    return np.array([relevance[start:stop].sum(axis=0) for start, stop in limits])
+
+
+def _as_limits(segments: Any, n: int) -> NDArray[np.intp]:
+    """Segments (k, 2) of n rows."""
     limits = np.asarray(segments)
-    n = len(relevance)
     if limits.ndim != 2 or limits.shape[1] != 2 or limits.dtype.kind not in "iu":
         raise ValueError(
             f"segments must be whole numbers of shape (k, 2), but {limits.dtype} {limits.shape} came."
@@ -104,7 +180,7 @@ def sum_segments(relevance: Floats, segments: Any) -> Floats:
                 f"segment [{start}, {stop}) has no rows or leaves the {n} rows of the relevance. "
                 "Pass the first row and the one after the last."
             )
-    return np.array([relevance[start:stop].sum(axis=0) for start, stop in limits])
+    return limits.astype(np.intp)
 
 
 def mean_and_error(values: Floats) -> tuple[float, float]:

@@ -83,8 +83,9 @@ def own_by_training_row(
         return None
     own = np.full(n, -1, dtype=np.intp)
     own[network.rows] = np.arange(network.n_centers)
-    if offers(network, "copies") and network.copies is not None:
-        own[network.copies[:, 0]] = network.copies[:, 1]
+    copies = getattr(network, "copies", None) if offers(network, "copies") else None
+    if copies is not None:
+        own[copies[:, 0]] = copies[:, 1]
     return own
 
 

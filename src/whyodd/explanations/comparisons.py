@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
 
-from whyodd.explanations.sentences import is_missing, is_number, name_text, number, text, value_texts
+from whyodd.explanations.sentences import (
+    all_digits,
+    is_missing,
+    is_number,
+    name_text,
+    number,
+    text,
+    value_texts,
+)
 from whyodd.explanations.variables import Decoded, Variables, as_numbers
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, KINDS
 
@@ -28,6 +37,11 @@ if TYPE_CHECKING:
 _EXTREME, _USUAL = (0.01, 0.99), (0.05, 0.95)
 # What most of the rows that a value is compared with have.
 _MOST = (0.1, 0.9)
+# Ranges end at values that rows have: no half children.
+_METHOD: Final = "nearest"
+_NEAR = 0.1  # of the known rows: those with values around a value
+_ROUNDING = 1e-9  # of values that were scaled and back
+_DIGITS = range(3, 15)  # as many as tell a value from the ends of its range
 _ITSELF, _LIKE, _PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH))
 # Words by direction, for badges, groups and sentences alike.
 _IN_ITSELF_WORDS = {1: "too high", -1: "too low", 0: "unusual"}
@@ -71,9 +85,23 @@ class Comparisons:
         for variable, values in self.usual.numbers.items():
             finite = values[np.isfinite(values)]
             if finite.size:
-                shares = [_EXTREME[0], _USUAL[0], _USUAL[1], _EXTREME[1]]
-                limits[:, variable] = np.quantile(finite, shares)
+                # Those that are not told may lie between two values, so that few rows have extremes too.
+                limits[[0, 3], variable] = np.quantile(finite, _EXTREME)
+                limits[1:3, variable] = np.quantile(finite, _USUAL, method=_METHOD)
         return limits
+
+    def usual_range(self, variable: int) -> tuple[float, float] | None:
+        """What most usual rows have of a number; None of anything else."""
+        low, high = self._limits[1:3, variable].tolist()
+        return None if np.isnan(low) else (low, high)
+
+    def usual_shares(self, variable: int) -> list[tuple[Any, float]] | None:
+        """Categories and the share of usual rows that have each, the largest first; None of a number."""
+        if variable not in self.usual.categories:
+            return None
+        known, _ = self._shares[variable]
+        values = {_key(value): value for value in self.usual.categories[variable][1]}
+        return sorted(((values[name], share) for name, share in known.items()), key=lambda pair: -pair[1])
 
     def kinds(self, spoken: Kinds, data: NDArray[Any]) -> Kinds:
         """(n, d) in what way each value is odd, as a place in ``KINDS``.
@@ -90,12 +118,12 @@ class Comparisons:
         """
         lowest, low, high, highest = self._limits
         values = as_numbers(data)
-        is_extreme = (values < lowest) | (values > highest)
+        is_extreme = _side(values, np.minimum(lowest, low), np.maximum(highest, high)) != 0
+        is_usual = (_side(values, low, high) == 0) & ~np.isnan(values + low)
         for variable in self.usual.categories:
             known, rare = self._shares[variable]
-            shares = [known.get(str(value), rare) for value in data[:, variable].tolist()]
-            is_extreme[:, variable] = np.array(shares) < _EXTREME[0]
-        is_usual = (values >= low) & (values <= high)
+            shares = np.array([known.get(_key(value), rare) for value in data[:, variable].tolist()])
+            is_extreme[:, variable], is_usual[:, variable] = shares < _EXTREME[0], shares >= _USUAL[0]
         kinds = np.where((spoken == _ITSELF) & is_usual, _LIKE, spoken)
         return np.where(is_extreme, _ITSELF, kinds).astype(np.int8)
 
@@ -108,7 +136,7 @@ class Comparisons:
         def measure(rows: Any, p: Any) -> None:
             places = np.arange(inputs.shape[0])[rows]
             for row, one in zip(places, sparse.csr_array(p), strict=True):
-                limits[:, row, variables] = np.nanquantile(values[one.indices], _MOST, axis=0)
+                limits[:, row, variables] = np.nanquantile(values[one.indices], _MOST, axis=0, method=_METHOD)
 
         if variables:
             self.network.assign(inputs, measure, own=own)
@@ -117,13 +145,15 @@ class Comparisons:
     def direction(self, direction: Kinds, kinds: Kinds, values: Floats, ranges: Floats) -> Kinds:
         """(n, d) +1 where a value is above what it is compared with, -1 below, 0 within it.
 
-        ``direction`` is that of the expected value, for values at odds with others.
+        Also 0 for a value at odds with others: which way depends on what it is put beside. ``direction`` is
+        that of the expected value.
         """
         _, low, high, _ = self._limits
-        itself = np.where(values > high, 1, np.where(values < low, -1, direction))
-        like = np.where(values > ranges[1], 1, np.where(values < ranges[0], -1, 0))
-        signs = np.where(kinds == _ITSELF, itself, np.where(kinds == _LIKE, like, direction))
-        return np.where(direction == 0, 0, signs).astype(np.int8)
+        itself, like = _side(values, low, high), _side(values, *ranges)
+        itself = np.where(itself == 0, direction, itself)
+        signs = np.where(kinds == _ITSELF, itself, np.where(kinds == _LIKE, like, 0))
+        is_number = np.isin(np.arange(values.shape[1]), list(self.known.numbers))
+        return np.where(is_number, signs, 0).astype(np.int8)
 
     def words(
         self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
@@ -132,12 +162,12 @@ class Comparisons:
         if is_missing(reason.value):
             return "missing", f"{name_text(reason)} is missing"
         judged = judgement_of(kind, reason.direction)
-        if kind == _PAIR:
-            found = self.network.partner(row, self._columns(variable), own)
-            if found is not None:
-                return judged, self._at_odds(reason, variable, row, *found)
-            kind = _LIKE
-        if not is_number(reason.value):
+        if kind == _PAIR or (kind == _LIKE and reason.direction == 0):
+            at_odds = self._at_odds(reason, variable, kind, row, own)
+            if at_odds is not None:
+                return judged, at_odds
+        # Numbers with few values may be taken as categories.
+        if variable not in self.known.numbers or not is_number(reason.value):
             return judged, self._of_category(reason, variable, judged)
         if kind == _ITSELF:
             low, high = self._limits[1:3, variable]
@@ -146,8 +176,9 @@ class Comparisons:
         return judged, self._with_range(reason, judged, low, high, "rows like it have")
 
     def _with_range(self, reason: Reason, judged: str, low: float, high: float, lead: str) -> str:
-        value, _ = value_texts(reason)
-        return f"{name_text(reason)} is {judged} ({value}, {lead} {span(low, high)})"
+        value, between = _apart(reason.value, low, high)
+        told = value if np.isnan(low) else f"{value}, {lead} {between}"
+        return f"{name_text(reason)} is {judged} ({told})"
 
     def _of_category(self, reason: Reason, variable: int, judged: str) -> str:
         value, expected = value_texts(reason)
@@ -155,7 +186,7 @@ class Comparisons:
         if variable not in self.usual.categories:  # a date, of which only parts are compared
             return f"{name} is {judged} ({value})"
         known, rare = self._shares[variable]
-        share = known.get(str(reason.value), 0.0)
+        share = known.get(_key(reason.value), 0.0)
         rarity = "no usual row has it"
         if share > 0.0:
             rarity = f"{_percent(share)} of usual rows have it"
@@ -172,19 +203,36 @@ class Comparisons:
         for variable, (codes, values) in self.usual.categories.items():
             shares: dict[str, float] = {}
             for code, value in enumerate(values):
-                shares[str(value)] = shares.get(str(value), 0.0) + float(np.mean(codes == code))
+                shares[_key(value)] = shares.get(_key(value), 0.0) + float(np.mean(codes == code))
             found[variable] = shares, shares.pop(_RARE.strip("'"), 0.0)
         return found
 
-    def _at_odds(self, reason: Reason, variable: int, row: Any, column: int, alike: NDArray[np.intp]) -> str:
+    def _at_odds(
+        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
+    ) -> str | None:
+        """What a value does not go with; None if there is nothing."""
+        found = self.network.partner(row, self._columns(variable), own)
+        if found is None:
+            return None
+        column, alike = found
         other = column if self.variables.origin is None else int(self.variables.origin[column])
-        value, _ = value_texts(reason)
-        partner = f"{self.variables.names[other]} {self._value(row, other)}"
-        told = f"{name_text(reason)} {value} does not go with {partner}"
-        if variable in self.known.numbers and is_number(reason.value):
-            low, high = self._range(variable, alike)
-            return f"{told}: such rows have {span(low, high)}"
-        return told
+        partner = f"does not go with {self.variables.names[other]} {self._value(row, other)}"
+        name = name_text(reason)
+        if variable not in self.known.numbers or not is_number(reason.value):
+            return f"{name} {value_texts(reason)[0]} {partner}" if kind == _PAIR else None
+        low, high = self._range(variable, alike)
+        value, between = _apart(reason.value, low, high)
+        if _side(reason.value, low, high) != 0:
+            return f"{name} {value} {partner}: such rows have {between}"
+        # Between the values that such rows have there may be a gap.
+        is_told = kind == _PAIR and self._is_rare(reason.value, variable, alike)
+        return f"{name} {value} {partner}: few rows have both" if is_told else None
+
+    def _is_rare(self, value: float, variable: int, rows: NDArray[np.intp]) -> bool:
+        """Whether some known rows have values around this one less than half as often as all have."""
+        gaps = np.abs(self.known.numbers[variable] - value)
+        is_near = gaps <= np.nanquantile(gaps, _NEAR)
+        return rows.size == 0 or bool(is_near[rows].mean() < 0.5 * is_near.mean())
 
     def _value(self, row: Any, variable: int) -> str:
         """A value of a row in raw units."""
@@ -195,9 +243,13 @@ class Comparisons:
         return text(values[codes[0]]) if codes[0] >= 0 else "as it is"
 
     def _range(self, variable: int, rows: NDArray[np.intp]) -> tuple[float, float]:
+        """What most of some known rows have; NaN if none of them has a value."""
         values = self.known.numbers[variable][rows]
-        low, high = np.nanquantile(values, _MOST)
-        return float(low), float(high)
+        finite = values[np.isfinite(values)]
+        if finite.size == 0:
+            return np.nan, np.nan
+        low, high = np.quantile(finite, _MOST, method=_METHOD).tolist()
+        return low, high
 
     def _alike(self, row: Any, own: NDArray[np.intp] | None) -> NDArray[np.intp]:
         """The usual rows that a row is compared with."""
@@ -209,6 +261,11 @@ class Comparisons:
         if self.variables.origin is None:
             return np.array([variable])
         return np.flatnonzero(self.variables.origin == variable)
+
+
+def _key(value: Any) -> str:
+    """A category as text: the same for 1 and 1.0, of which a table and a model may have either."""
+    return all_digits(float(value)) if is_number(value) else str(value)
 
 
 def _percent(share: float) -> str:
@@ -223,7 +280,7 @@ def judgement_of(kind: int, direction: int) -> str:
     return (_IN_ITSELF_WORDS if kind == _ITSELF else _LIKE_WORDS)[int(direction)]
 
 
-def span(low: float, high: float) -> str:
+def span(low: float, high: float, digits: int = 3) -> str:
     """A range in words: "8 to 30", or "about 8" if its ends read the same.
 
     Examples
@@ -232,8 +289,25 @@ def span(low: float, high: float) -> str:
     >>> span(8.0, 30.0), span(8.0, 8.0)
     ('8 to 30', 'about 8')
     """
-    first, last = number(low), number(high)
+    first, last = number(low, digits), number(high, digits)
     return f"about {first}" if first == last else f"{first} to {last}"
+
+
+def _apart(value: float, low: float, high: float) -> tuple[str, str]:
+    """A value and a range, with as many digits as it takes to see whether it is one of its ends."""
+    others = [end for end in (low, high) if not math.isclose(value, end, rel_tol=_ROUNDING)]
+    for digits in _DIGITS:
+        shown = number(float(value), digits)
+        if shown not in [number(end, digits) for end in others]:
+            break
+    return shown, span(low, high, digits)
+
+
+def _side(values: Any, low: Any, high: Any) -> NDArray[np.int8]:
+    """+1 above a range, -1 below it, 0 within it to rounding, or where there is no number."""
+    slack = _ROUNDING * np.abs(values)
+    above, below = np.asarray(values > high + slack), np.asarray(values < low - slack)
+    return above.astype(np.int8) - below.astype(np.int8)
 
 
 def loudest(

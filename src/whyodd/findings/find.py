@@ -154,6 +154,7 @@ def find_in(
     return Findings(
         outlierness=scored.outlierness,
         p_value=p_values,
+        n_normal=None if distribution is None else distribution.scores.size,
         threshold=threshold,
         threshold_source=source,
         explainer=explain,

@@ -72,6 +72,8 @@ class Findings:
         The command that made it.
     p_value : ndarray of shape (n,), optional
         Share of normal rows that are at least as odd, if the model knows.
+    n_normal : int, optional
+        How many normal rows it knows that from.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     made_by: str | None = None
     p_value: NDArray[np.float64] | None = None
+    n_normal: int | None = None
 
     @classmethod
     def of(
@@ -211,10 +214,10 @@ class Findings:
 
     def how_odd(self, i: int = 0) -> str | None:
         """How odd the ``i``-th of the oddest items is, in words; None if the model does not know."""
-        if self.p_value is None:
+        if self.p_value is None or self.n_normal is None:
             return None
         row = int(self.explanation.rows[i])
-        return how_odd(float(self.outlierness[row]), float(self.p_value[row]))
+        return how_odd(float(self.outlierness[row]), float(self.p_value[row]), self.n_normal)
 
     def __getitem__(self, i: Any) -> Any:
         return self.explanation[i]

@@ -6,46 +6,54 @@ import math
 
 from whyodd.explanations.sentences import number, percent
 
-# Rarities that are told as such, and beyond which nothing is known.
-_COMMON, _RAREST = 20.0, 1e-9
-_MILLION = 1_000_000
+# Rarities that are told as such.
+_COMMON = 20.0
+# Times as many rows as were seen: so far a fitted tail is mostly right to a factor of ten, at ten times that
+# only to a factor of a hundred.
+_REACH = 10.0
 
 
-def how_odd(outlierness: float, p_value: float) -> str:
-    """Outlierness and its rarity in words.
+def how_odd(outlierness: float, p_value: float, n_normal: int) -> str:
+    """Outlierness and its rarity in words; ``n_normal``: how many normal rows tell how rare it is.
 
     Examples
     --------
     >>> from whyodd.findings.rarity import how_odd
-    >>> how_odd(17.2, 4.8e-5)
+    >>> how_odd(17.2, 4.8e-5, 3_000)
     '17 times as odd as a usual row; about 1 in 20,000 normal rows is'
+    >>> how_odd(170.0, 4.8e-15, 3_000)
+    '170 times as odd as a usual row; fewer than 1 in 30,000 normal rows are'
     """
     times = f"{number(outlierness, 2)} times as odd as a usual row"
-    found = _one_in(p_value)
-    if found is None:
+    one_in, is_beyond = _one_in(p_value, n_normal)
+    if one_in is None:
         return f"{times}; {percent(p_value)} of normal rows are as odd"
-    return f"{times}; about 1 in {found:,} normal rows is"
+    if is_beyond:
+        return f"{times}; fewer than 1 in {one_in:,} normal rows are"
+    return f"{times}; about 1 in {one_in:,} normal rows is"
 
 
-def rarity(p_value: float) -> str:
+def rarity(p_value: float, n_normal: int) -> str:
     """The same for a cell of a table.
 
     Examples
     --------
     >>> from whyodd.findings.rarity import rarity
-    >>> rarity(4.8e-5), rarity(0.07), rarity(1e-9)
-    ('1 in 20,000', '7 %', '< 1 in 1,000,000')
+    >>> rarity(4.8e-5, 3_000), rarity(0.07, 3_000), rarity(1e-9, 50)
+    ('1 in 20,000', '7 %', '< 1 in 500')
     """
-    found = _one_in(p_value)
-    if found is None:
+    one_in, is_beyond = _one_in(p_value, n_normal)
+    if one_in is None:
         return percent(p_value)
-    return f"1 in {found:,}" if found <= _MILLION else f"< 1 in {_MILLION:,}"
+    return f"< 1 in {one_in:,}" if is_beyond else f"1 in {one_in:,}"
 
 
-def _one_in(p_value: float) -> int | None:
-    """Among how many normal rows there is one, with one digit; None if there are many."""
-    one_in = 1.0 / max(p_value, _RAREST)
+def _one_in(p_value: float, n_normal: int) -> tuple[int | None, bool]:
+    """Among how many normal rows there is one, with one digit, None if there are many; or a bound of it."""
+    most = _REACH * n_normal
+    is_beyond = p_value * most < 1.0
+    one_in = most if is_beyond else 1.0 / p_value
     if one_in < _COMMON:
-        return None
+        return None, False
     digits: int = 10 ** math.floor(math.log10(one_in))
-    return round(one_in / digits) * digits
+    return round(one_in / digits) * digits, is_beyond

@@ -245,9 +245,9 @@ class _Learning:
         """Usual relevance of each column (d,): that of the variable it belongs to, and a little more.
 
         It is the root mean square, so that far values are less of a surprise in columns with heavy tails.
-        Rows left out as suspects count: they are too many to be all odd. Gross values do not, and of rows that
-        are not trusted the most relevant hundredth in each column counts as one scale at most: they would
-        make themselves usual.
+        Rows left out as suspects count: they are too many to be all odd. Gross values do not. Unless rows are
+        trusted, the most relevant hundredth of each column counts as one scale at most: it would make itself
+        usual.
         """
         known = np.where(self.is_gross, 0.0, relevance)[self.first]
         if not self.trusted:

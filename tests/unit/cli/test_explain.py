@@ -66,7 +66,8 @@ def words(text):
 def told_lines(e, i, rank, name, model):
     """What the printed table must say of row i."""
     odd = e.odd_row(i, 3)
-    rare = rarity(float(model[-1].distribution_.p_values([odd.outlierness])[0]))
+    known = model[-1].distribution_
+    rare = rarity(float(known.p_values([odd.outlierness])[0]), known.scores.size)
     head = f"{rank} {name} {number(odd.outlierness)} {number(odd.outlierness / e.threshold, 2)} {rare}"
     parts = [(reason.share, reason.words) for reason in odd.reasons]
     parts += [(odd.other_share, OTHERS), (odd.unexplained_share, UNEXPLAINED)]
@@ -163,8 +164,9 @@ class TestFiles:
             assert anomaly["id"] == FRAME["order"][anomaly["row"]]
             assert anomaly["outlierness"] == pytest.approx(oddest.outlierness[i], rel=1e-9)
             assert anomaly["why"] == oddest.why(i)
-            p_value = model[-1].distribution_.p_values([oddest.outlierness[i]])[0]
-            assert anomaly["how_odd"] == how_odd(oddest.outlierness[i], float(p_value))
+            known = model[-1].distribution_
+            p_value = float(known.p_values([oddest.outlierness[i]])[0])
+            assert anomaly["how_odd"] == how_odd(oddest.outlierness[i], p_value, known.scores.size)
             assert anomaly["how_odd"] in report.read_text(encoding="utf-8")
             first = oddest.reasons(i, 1)[0]
             assert anomaly["reasons"][0]["relevance"] == pytest.approx(first.relevance, rel=1e-9)

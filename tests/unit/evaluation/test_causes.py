@@ -5,7 +5,13 @@ import pytest
 
 from blamed import detector_cases, hidden_cases, series_cases, standardised, union
 from whyodd import KernelDensity, KNearestNeighbors, explain
-from whyodd.evaluation.causes import causes, mean_and_error, sum_segments
+from whyodd.evaluation.causes import (
+    best_threshold,
+    causes,
+    causes_of_found,
+    mean_and_error,
+    sum_segments,
+)
 from whyodd.evaluation.localisation import hit_rate, roc_auc
 
 RNG = np.random.default_rng(0)
@@ -43,6 +49,62 @@ def test_explanations_find_what_was_moved():
     e = explain(model, RNG.normal(size=(40, 5)) + 9.0 * truth)
     # Nine standard deviations are far beyond chance in one variable or in several.
     assert causes(e, truth).mean()["roc_auc"] > 0.99
+
+
+def plain_adjusted_f1(o, truth, threshold):
+    """F1 after each stretch of anomalies with one row at or above the threshold is called odd whole."""
+    called = o >= threshold
+    start = 0
+    while start < len(o):
+        stop = start
+        while stop < len(o) and truth[stop]:
+            stop += 1
+        if called[start:stop].any():
+            called[start:stop] = True
+        start = max(stop, start + 1)
+    hits = (called & truth).sum()
+    return 2 * hits / (called.sum() + truth.sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_threshold_is_that_of_all_thresholds(seed):
+    rng = np.random.default_rng(seed)
+    # Few values, so that many are equal; stretches at both ends, and of one row.
+    truth = np.repeat(rng.random(12) < 0.4, rng.integers(1, 6, 12))
+    truth[0] = True
+    o = rng.integers(0, 8, len(truth)) + 2.0 * truth
+    found = best_threshold(o, truth)
+    best = max(plain_adjusted_f1(o, truth, threshold) for threshold in o)
+    assert plain_adjusted_f1(o, truth, found) == pytest.approx(best, rel=1e-12)
+
+
+def test_no_threshold_finds_what_is_not_there():
+    with pytest.raises(ValueError, match="false everywhere"):
+        best_threshold([1.0, 2.0], [0, 0])
+
+
+def test_found_segments_are_judged_by_their_found_rows_and_weighed_by_these():
+    """A plain reference: a list of hit rates, each as often as its segment has found rows."""
+    rng = np.random.default_rng(0)
+    relevance, is_found = rng.random((60, 5)), rng.random(60) < 0.4
+    segments = np.array([[0, 7], [7, 9], [20, 45], [50, 60]])
+    is_found[7:9] = False
+    truth = np.array([[1, 0, 0, 1, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 0]], dtype=bool)
+    expected = []
+    for (start, stop), blamed in zip(segments, truth, strict=True):
+        rows = [relevance[t] for t in range(start, stop) if is_found[t]]
+        if rows:
+            strongest = [max(row[i] for row in rows) for i in range(5)]
+            k = int(blamed.sum())
+            first = sorted(range(5), key=lambda i: -strongest[i])[:k]
+            expected += [sum(blamed[i] for i in first) / k] * len(rows)
+    found = causes_of_found(relevance, is_found, truth, segments)
+    np.testing.assert_allclose(found.hit_rate_100, expected, rtol=1e-12)
+
+
+def test_nothing_found_is_nothing_judged():
+    found = causes_of_found(np.eye(3), np.zeros(3), np.eye(3, dtype=bool)[:1], [[0, 3]])
+    assert len(found) == 0
 
 
 @pytest.mark.parametrize(
@@ -89,6 +151,7 @@ def test_segments_of_series_are_read_with_their_rows(data_dir, name):
     assert case.segments[0].tolist() == [0, first[1] - first[0]]
     assert stop == len(case.rows)
     np.testing.assert_array_equal(case.rows[start:stop], test[slice(*last)])
+    np.testing.assert_array_equal(case.of_segments(case.series), case.rows)
     # Measured 0.82 and 0.83, with standard errors of 0.03 and 0.05; a wrong reader would be at 0.5.
     assert causes(np.abs(case.rows), case.truths[""], case.segments).mean()["roc_auc"] > 0.65
 

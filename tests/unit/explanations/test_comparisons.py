@@ -1,5 +1,8 @@
 """What a value is compared with in words: every range and share is that of the rows named."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,7 +57,7 @@ def usual_of(pipeline, name):
 @pytest.mark.parametrize(("row", "judged"), [(0, "too high"), (5, "too low")])
 def test_an_extreme_is_told_with_the_usual_range(e, pipeline, row, judged):
     told = reason(e, row, "speed")
-    low, high = np.quantile(usual_of(pipeline, "speed"), [0.05, 0.95])
+    low, high = np.quantile(usual_of(pipeline, "speed"), [0.05, 0.95], method="nearest")
     assert (told.kind, told.judgement) == (IN_ITSELF, judged)
     value = number(ROWS["speed"][row])
     assert told.words == f"speed is {judged} ({value}, usually {number(low)} to {number(high)})"
@@ -63,7 +66,7 @@ def test_an_extreme_is_told_with_the_usual_range(e, pipeline, row, judged):
 def test_a_value_that_is_usual_alone_is_never_called_odd_in_itself(e, pipeline):
     """A broken correlation: both values lie in the middle 90 %."""
     for name in ("speed", "power"):
-        low, high = np.quantile(usual_of(pipeline, name), [0.05, 0.95])
+        low, high = np.quantile(usual_of(pipeline, name), [0.05, 0.95], method="nearest")
         assert low < ROWS[name][1] < high
         told = reason(e, 1, name)
         assert told.kind != IN_ITSELF
@@ -81,7 +84,7 @@ def test_the_range_of_rows_like_it_is_that_of_the_nearest_tenth(e, pipeline):
     scaled = network.scaled(e.inputs[[row]])[0]
     near = np.argsort(np.linalg.norm(network.scaled(network.centers) - scaled, axis=1))
     near = near[: network.neighborhood.pooling.k]
-    low, high = np.quantile(network.centers[near, 1], [0.1, 0.9])
+    low, high = np.quantile(network.centers[near, 1], [0.1, 0.9], method="nearest")
     assert told.words.endswith(f"rows like it have {number(low)} to {number(high)})")
     value = ROWS["power"][row]
     direction = 1 if value > high else -1 if value < low else 0
@@ -98,9 +101,92 @@ def test_what_does_not_go_together_is_told_with_its_partner(e, pipeline):
     edges, seen = pairs.edges[:, 1], network.scaled(network.centers)[:, 1]
     own = network.scaled(e.inputs[[1]])[0, 1]
     alike = [j for j, z in enumerate(seen) if sum(edges < z) == sum(edges < own)]
-    low, high = np.quantile(network.centers[alike, 0], [0.1, 0.9])
+    low, high = np.quantile(network.centers[alike, 0], [0.1, 0.9], method="nearest")
     assert low > 40.0
     assert told == f"speed 40 does not go with power 125: such rows have {number(low)} to {number(high)}"
+
+
+def test_a_value_that_such_rows_have_too_is_told_without_a_range():
+    """Between the two humps of such rows there is a gap: their range would say that all is well."""
+    rng = np.random.default_rng(0)
+    hump = rng.normal(size=1_000)
+    level = np.where(np.arange(1_000) % 2 == 0, 0.0, rng.choice([-4.0, 4.0], 1_000))
+    frame = pd.DataFrame({"hump": hump, "level": level + 0.3 * rng.normal(size=1_000)})
+    frame["side"] = np.where(np.arange(1_000) % 2 == 0, 1.0, 3.0) + 0.1 * rng.normal(size=1_000)
+    row = pd.DataFrame({"hump": [0.0], "level": [0.0], "side": [3.0]})
+    e = whyodd.explain(whyodd.auto(frame), row, exclude_self=False)
+    judged, told = e.comparisons.words(reason(e, 0, "level"), 1, PAIR, e.inputs, None)
+    assert (judged, told) == ("at odds with others", "level 0 does not go with side 3: few rows have both")
+    usual = whyodd.explain(whyodd.auto(frame), row.assign(level=4.0), exclude_self=False)
+    _, told = usual.comparisons.words(reason(usual, 0, "level"), 1, PAIR, usual.inputs, None)
+    assert "few rows" not in told
+
+
+def test_a_value_within_the_range_of_rows_like_it_is_told_with_its_partner(e):
+    """The range of rows like it would say nothing; that of rows with its power does."""
+    plain = replace(reason(e, 1, "speed"), direction=0)
+    judged, told = e.comparisons.words(plain, 0, LIKE, e.inputs[[1]], None)
+    assert judged == "in an unusual combination"
+    assert told.startswith("speed 40 does not go with power 125: such rows have ")
+
+
+def test_ranges_are_those_of_values_that_there_are():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"children": rng.poisson(1.5, 300), "rooms": rng.poisson(4.0, 300)})
+    frame["spent"] = 3.0 * frame["children"] + frame["rooms"] + rng.normal(size=300)
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    for variable in (0, 1):
+        low, high = e.comparisons.usual_range(variable)
+        assert {low, high} <= set(frame.iloc[:, variable])
+    for words in (reason(e, i, "children").words for i in range(100)):
+        assert re.search(r"\d\.\d", words.split("does not go with")[0].split("such rows")[0]) is None
+
+
+def test_digits_tell_a_value_from_the_ends_of_its_range():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"level": 1_000.0 + 1e-3 * rng.random(300), "other": rng.normal(size=300)})
+    frame.loc[0, "level"] = 1_000.002
+    told = reason(whyodd.explain(whyodd.auto(frame), frame), 0, "level")
+    value, low, high = map(float, re.findall(r"\d+\.?\d*", told.words))
+    assert told.judgement == "too high"
+    assert value > high >= low
+
+
+@pytest.mark.parametrize("kind", [ITSELF, LIKE, PAIR])
+def test_numbers_that_are_taken_as_categories_are_told_as_such(kind):
+    """Zeros and ones are a yes or no, which has no range."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"is_new": (rng.random(200) < 0.03).astype(float), "size": rng.normal(size=200)})
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    row = int(np.flatnonzero(frame["is_new"])[0])
+    judged, told = e.comparisons.words(reason(e, row, "is_new"), 0, kind, e.inputs[[row]], None)
+    assert judged == judgement_of(kind, 0)
+    assert "nan" not in told
+    assert "does not go with" in told or "of usual rows have it" in told or "no usual row has it" in told
+    assert e.comparisons.usual_range(0) is None
+    assert [value for value, _ in e.comparisons.usual_shares(0)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+def test_a_yes_or_no_has_its_share_whatever_the_type(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"is_new": (rng.random(300) < 0.3).astype(kind), "size": rng.normal(size=300)})
+    e = whyodd.explain(whyodd.auto(frame), frame)
+    shares = {str(value): share for value, share in e.comparisons.usual_shares(0)}
+    for i in range(10):
+        told = reason(e, i, "is_new")
+        share = shares[str(frame["is_new"][i])]
+        assert f"({100 * share:.0f} % of usual rows have it" in told.words
+        # Nearly a third have the rarer one: nobody may call it odd in itself.
+        assert told.kind != IN_ITSELF
+
+
+def test_what_is_at_odds_has_no_arrow(e):
+    """Which way depends on what it is put beside."""
+    kinds = np.full(e.relevance.shape, PAIR, dtype=np.int8)
+    none = np.full((2, *e.relevance.shape), np.nan)
+    signs = e.comparisons.direction(np.ones_like(kinds), kinds, np.zeros(kinds.shape), none)
+    assert not signs.any()
 
 
 def test_without_a_partner_it_is_told_by_rows_like_it(e):

@@ -229,6 +229,8 @@ def test_p_values_are_those_of_the_model(found):
     np.testing.assert_array_equal(found.p_value, known.p_values(found.outlierness))
     for card in found.to_dict(top=3, checks=False)["anomalies"]:
         o, p = found.outlierness[card["row"]], found.p_value[card["row"]]
-        assert (card["how_odd"], card["rarity"]) == (how_odd(o, p), rarity(p))
+        n = known.scores.size
+        assert (card["how_odd"], card["rarity"]) == (how_odd(o, p, n), rarity(p, n))
+    assert found.how_odd(0) == found.to_dict(top=1, checks=False)["anomalies"][0]["how_odd"]
     svm = OneClassSVM(nu=0.1).fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert whyodd.find(np.zeros((5, 2)), model=svm).p_value is None

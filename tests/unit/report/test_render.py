@@ -169,12 +169,16 @@ def test_a_rest_of_nothing_is_no_line():
     assert "no single variable</th>" not in render(summary)
 
 
-def test_nothing_left_over_is_not_told():
+def test_the_legend_explains_what_there_is():
     summary = table(1, 0)
-    line = '<th scope="row">no single variable</th>'
-    assert line in render(summary)
+    assert "<b>no single variable</b>" in render(summary)
+    assert "at odds with others" not in render(summary)
     summary["anomalies"][0]["unexplained"] = {"share": 0.0, "share_text": "0 %"}
-    assert line not in render(summary)
+    summary["anomalies"][0]["reasons"][0]["judgement"] = "at odds with others"
+    page = render(summary)
+    assert "<b>no single variable</b>" not in page
+    assert "The shares of all variables make up 100 %." in page
+    assert "<b>at odds with others</b>" in page
 
 
 def test_says_why_there_is_no_change():

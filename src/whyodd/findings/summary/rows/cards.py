@@ -61,6 +61,8 @@ class Cards:
         Whether to look for the smallest change that would make each row normal.
     p_value : ndarray of shape (n,), optional
         Share of normal rows that are at least as odd as each row of the table.
+    n_normal : int, optional
+        How many normal rows tell that.
     """
 
     shown: Explanation
@@ -70,6 +72,7 @@ class Cards:
     ids: Sequence[Any] | None
     with_changes: bool = True
     p_value: NDArray[np.float64] | None = None
+    n_normal: int | None = None
 
     def told(self, groups: Sequence[int]) -> list[dict[str, Any]]:
         """A card for each row, whose groups come in the same order."""
@@ -112,10 +115,10 @@ class Cards:
         }
 
     def _rarity(self, i: int) -> dict[str, str | None]:
-        if self.p_value is None:
+        if self.p_value is None or self.n_normal is None:
             return {"how_odd": None, "rarity": None}
         o, p = float(self.shown.outlierness[i]), float(self.p_value[int(self.shown.rows[i])])
-        return {"how_odd": how_odd(o, p), "rarity": rarity(p)}
+        return {"how_odd": how_odd(o, p, self.n_normal), "rarity": rarity(p, self.n_normal)}
 
     @cached_property
     def _changes(self) -> list[Any]:

@@ -39,6 +39,7 @@ def summarize_rows(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         None if found.table is None else found.table.ids,
         with_changes=checks,
         p_value=found.p_value,
+        n_normal=found.n_normal,
     )
     n_listed = len(listed) if found.n_odd else 0
     return {

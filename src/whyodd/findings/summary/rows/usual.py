@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.explanations.comparisons import Comparisons
     from whyodd.explanations.table import Explanation
 
     # Normal values of a variable, and how much each counts.
     Column = tuple[NDArray[Any], NDArray[np.float64]]
     Range = tuple[float, float]
     Common = list[tuple[Any, float]]
+    # The range of a number, or the most common values of a category.
+    Summary = tuple[Range | None, Common | None]
 
 _MIDDLE = (0.05, 0.95)
 # Quantiles of so many rows are those of all to a tenth of a percent.
@@ -46,13 +49,13 @@ class Usual:
     ----------
     source : str
         Whose they are, or that they are not known, in a sentence.
-    column : callable
-        The normal values of a variable by its name, and how much each counts; None if they are not known.
+    summary : callable
+        The range of a number by its name, or the most common values of a category; None if not known.
     """
 
     source: str
-    column: Callable[[str], Column | None]
-    _known: dict[str, tuple[Range | None, Common | None]] = field(default_factory=dict, repr=False)
+    summary: Callable[[str], Summary]
+    _known: dict[str, Summary] = field(default_factory=dict, repr=False)
 
     def range(self, name: str) -> Range | None:
         """5 % and 95 % quantile of a number; None of anything else."""
@@ -62,14 +65,14 @@ class Usual:
         """The most common categories and their shares; None of a number."""
         return self._of(name)[1]
 
-    def _of(self, name: str) -> tuple[Range | None, Common | None]:
+    def _of(self, name: str) -> Summary:
         if name not in self._known:
-            self._known[name] = _summed_up(self.column(name))
+            self._known[name] = self.summary(name)
         return self._known[name]
 
 
 def usual_values(e: Explanation, normal: Any, below: NDArray[np.bool_]) -> Usual:
-    """What is usual among the best rows there are to compare with.
+    """What is usual among the best rows there are to compare with: those of the sentences, if these have any.
 
     Parameters
     ----------
@@ -79,11 +82,25 @@ def usual_values(e: Explanation, normal: Any, below: NDArray[np.bool_]) -> Usual
     below : ndarray of bool of shape (n,)
         Which explained rows are not odd.
     """
+    if e.comparisons is not None:
+        return _of_comparisons(e, e.comparisons)
     if normal is not None:
         return _of_table(normal, e)
     if np.count_nonzero(below) >= _FEWEST_ROWS:
         return _of_rows(e, below)
     return _of_centers(e)
+
+
+def _of_comparisons(e: Explanation, comparisons: Comparisons) -> Usual:
+    """What the sentences have: a card must not name two ranges of one variable."""
+    places = {name: i for i, name in enumerate(e.feature_names)}
+
+    def summary(name: str) -> Summary:
+        shares = comparisons.usual_shares(places[name])
+        return comparisons.usual_range(places[name]), None if shares is None else shares[:_CATEGORIES]
+
+    n = len(comparisons.network.usual)
+    return Usual(_sentence(f"{n:,} usual rows, those learned from without the oddest"), summary)
 
 
 def _of_table(normal: Any, e: Explanation) -> Usual:
@@ -98,7 +115,8 @@ def _of_table(normal: Any, e: Explanation) -> Usual:
             return _equally(values[:, places[name]]) if values.shape[1] == len(places) else None
         return _equally(_values(frame[name])) if name in frame.columns else None
 
-    return Usual(_sentence(f"the {n:,} rows the model was trained on"), column)
+    source = _sentence(f"the {n:,} rows the model was trained on")
+    return Usual(source, lambda name: _summed_up(column(name)))
 
 
 def _values(series: nw.Series[Any]) -> NDArray[Any]:
@@ -111,16 +129,16 @@ def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
     values = to_dense(e.data)[below]
     places = {name: i for i, name in enumerate(e.feature_names)}
     source = _sentence(f"the {len(values):,} rows that are not above the threshold")
-    return Usual(source, lambda name: _equally(values[:, places[name]]))
+    return Usual(source, lambda name: _summed_up(_equally(values[:, places[name]])))
 
 
 def _of_centers(e: Explanation) -> Usual:
     """Of the normal points that the model keeps; those of a support vector machine are at the edge."""
     if not offers(e.network, "centers") or e.network.n_centers < _FEWEST_ROWS:
-        return Usual(_UNKNOWN, lambda name: None)  # noqa: ARG005
+        return Usual(_UNKNOWN, lambda name: (None, None))  # noqa: ARG005
     columns = dict(zip(e.feature_names, values_of_centers(e, np.arange(e.network.n_centers)).T, strict=True))
     source = _sentence(f"the {e.network.n_centers:,} normal points that the model keeps")
-    return Usual(source, lambda name: (columns[name], e.network.weights))
+    return Usual(source, lambda name: _summed_up((columns[name], e.network.weights)))
 
 
 def _sentence(whose: str) -> str:
@@ -131,7 +149,7 @@ def _equally(values: NDArray[Any]) -> Column:
     return values, np.full(len(values), 1.0 / max(len(values), 1))
 
 
-def _summed_up(column: Column | None) -> tuple[Range | None, Common | None]:
+def _summed_up(column: Column | None) -> Summary:
     """Range of numbers, or common values of what may be categories."""
     if column is None:
         return None, None

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import Pipeline
 
 import whyodd
 from whyodd.explanations.groups import group_by_reason
@@ -43,6 +44,12 @@ def pipeline():
 @pytest.fixture(scope="module")
 def e(pipeline):
     return whyodd.explain(pipeline, FRAME)
+
+
+@pytest.fixture(scope="module")
+def density():
+    """A model whose sentences have no ranges."""
+    return Pipeline([*whyodd.auto(FRAME).steps[:-1], ("model", whyodd.KernelDensity())]).fit(FRAME)
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +117,10 @@ def test_groups_count_rows_that_are_not_listed(e, summary, monkeypatch):
     assert sorted(rank for group in few["groups"] for rank in group["ranks"]) == list(range(1, 8))
 
 
-def test_usual_ranges_are_those_of_rows_that_are_not_odd(summary, e):
+def test_usual_ranges_are_those_of_rows_that_are_not_odd(density):
+    e = whyodd.explain(density, FRAME)
     speed = FRAME["speed"].to_numpy()[e.outlierness <= e.threshold]
-    card = next(card for card in summary["anomalies"] if card["row"] == 0)
+    card = next(card for card in summarize(e)["anomalies"] if card["row"] == 0)
     told = next(reason for reason in card["reasons"] if reason["name"] == "speed")["usual"]
     low, high = np.quantile(speed, [0.05, 0.95], method="inverted_cdf")
     assert (told["low"], told["high"]) == (number(low), number(high))
@@ -126,19 +134,18 @@ def test_usual_ranges_are_those_of_rows_that_are_not_odd(summary, e):
     assert gear["common"][0] == {"value": "'high'", "share_text": percent(counts["high"])}
 
 
-def test_normal_rows_tell_what_is_usual(e):
+def test_normal_rows_tell_what_is_usual(density):
     normal = pl.DataFrame({"speed": np.linspace(0, 100, 1001), "gear": ["low"] * 1001})
-    told = summarize(e, normal=normal)["anomalies"][0]["reasons"]
+    told = summarize(whyodd.explain(density, FRAME), normal=normal)["anomalies"][0]["reasons"]
     usual = {reason["name"]: reason for reason in told}
     assert (usual["speed"]["usual"]["low"], usual["speed"]["usual"]["high"]) == ("5", "95")
     assert usual["load"]["usual"] is None
     assert usual["gear"]["common"] == [{"value": "'low'", "share_text": "100 %"}]
 
 
-def test_few_rows_are_compared_with_the_points_of_the_model(pipeline):
-    few = summarize(whyodd.explain(pipeline, FRAME[:3]))
-    kept = whyodd.neuralize(pipeline[-1]).rows
-    assert not np.isin(np.arange(6), kept).any()
+def test_few_rows_are_compared_with_the_points_of_the_model(density):
+    few = summarize(whyodd.explain(density, FRAME[:3]))
+    kept = whyodd.neuralize(density[-1]).rows
     assert few["usual_source"] == (
         f"Usual ranges are the middle 90 % of the {len(kept):,} normal points that the model keeps."
     )
@@ -148,6 +155,26 @@ def test_few_rows_are_compared_with_the_points_of_the_model(pipeline):
     # Told with three digits.
     assert float(told["low"]) == pytest.approx(low, abs=0.1)
     assert float(told["high"]) == pytest.approx(high, abs=0.1)
+
+
+@pytest.mark.parametrize("normal", [None, FRAME])
+def test_a_card_has_the_usual_range_of_its_sentence(e, normal):
+    """Whatever rows are at hand: two ranges of one variable would contradict each other."""
+    ranges, shares = 0, 0
+    for card in summarize(e, normal=normal)["anomalies"]:
+        words = {reason.name: reason.words for reason in e.reasons(card["row"])}
+        for reason in card["reasons"]:
+            told = words[reason["name"]]
+            if reason["judgement"] in ("too high", "too low"):
+                usual = reason["usual"]
+                assert told.endswith(f"usually {usual['low']} to {usual['high']})")
+                ranges += 1
+            if reason["name"] == "gear":
+                common = {entry["value"]: entry["share_text"] for entry in reason["common"]}
+                assert f"({common[reason['value']]} of usual rows have it" in told
+                shares += 1
+    assert ranges >= 6
+    assert shares >= 6
 
 
 def test_nearest_normal_rows_have_their_own_values(summary, e):
