@@ -46,10 +46,10 @@ def notes_on_chance(
             f"{_about(chance)}. The rows have changed since it was learned, or many are odd.{where}"
         )
     elif 0 < n_odd <= chance + 2.0 * np.sqrt(chance) and n * rarest > _BY_CHANCE:
-        are = "is" if n_odd == 1 else "are"
+        are, they = ("is", "it is") if n_odd == 1 else ("are", "these are")
         yield (
-            f"{n_odd:,} of {count_of_rows(n)} {are} above the threshold, and chance alone gives about "
-            f"{_about(chance)}: {table.name} need not hold anything odd."
+            f"{n_odd:,} of {count_of_rows(n)} {are} above the threshold, about as many as chance alone gives "
+            f"({_about(chance)}): {they} the oddest of {table.name}, which need not hold anything wrong."
         )
 
 
