@@ -138,7 +138,8 @@ def find_in(
     p_values = None
     if distribution is not None:
         p_values = distribution.p_values(scored.outlierness)
-        allowed = float(distribution.p_values([threshold])[0])
+        # Of rows above it, not at it.
+        allowed = float(distribution.p_values([np.nextafter(threshold, np.inf)])[0])
         notes = [*notes_on_chance(table, known, n_odd, allowed, float(p_values.min())), *notes]
     notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
     if n_odd > n_explained:
