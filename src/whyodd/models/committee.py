@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -231,15 +232,21 @@ class _Learning:
         # Those of a group are not independent of each other, and what never varies cannot be foretold.
         numbers = np.flatnonzero(~self.is_group[self.owner] & (Z.std(axis=0) > 0.0))
         suffice = m >= _ROWS_PER_COLUMN * numbers.size and numbers.size > 1
-        # Of all rows: without suspects, what is rare in both of two columns would seem never to happen.
-        pairs = Pairs.of(self.Z[self.first], self.owner) if m >= 4 * _FEW_ROWS else None
         return {
             "neighbours": (FOR_ROWS_LIKE_IT, DistanceNetwork(Z, pooling=Nearest.mean(wide))),
             "nearest rows": (FOR_ROWS_LIKE_IT, _nearest(Z)) if self.trusted else None,
             "columns": (IN_ITSELF, _columns(Z)),
             "residuals": (FOR_ROWS_LIKE_IT, _residuals(Z, numbers)) if suffice else None,
-            "pairs": (DOES_NOT_GO_WITH, pairs) if pairs is not None and len(pairs.pairs) else None,
+            "pairs": (DOES_NOT_GO_WITH, self._pairs) if self._pairs is not None else None,
         }
+
+    @cached_property
+    def _pairs(self) -> Pairs | None:
+        """Of all rows: without suspects, what is rare in both of two columns would seem never to happen."""
+        if len(self.first) < 4 * _FEW_ROWS:
+            return None
+        pairs = Pairs.of(self.Z[self.first], self.owner)
+        return pairs if len(pairs.pairs) else None
 
     def _usual(self, relevance: Floats) -> Floats:
         """Usual relevance of each column (d,): that of the variable it belongs to, and a little more.
