@@ -119,3 +119,19 @@ def _written(cell: Any) -> str:
     if isinstance(cell, float) and _is_whole(cell):
         return str(int(cell))
     return cell.decode("utf-8", errors="replace") if isinstance(cell, bytes) else str(cell)
+
+
+def with_dates(frame: Any, as_written: Collection[str] = ()) -> Any:
+    """Texts that are all dates as dates; JSON and SQLite have none of their own."""
+    import polars as pl
+
+    for name in frame.select(pl.col(pl.String)).columns:
+        for dates in (pl.col(name).str.to_date("%Y-%m-%d"), pl.col(name).str.to_datetime()):
+            if name in as_written or frame[name].null_count() == frame.height:
+                break
+            try:
+                frame = frame.with_columns(dates)
+                break
+            except pl.exceptions.PolarsError:
+                continue  # no dates
+    return frame

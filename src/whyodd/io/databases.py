@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyodd.io.cell_frames import frame_of_cells
+from whyodd.io.cell_frames import frame_of_cells, with_dates
 from whyodd.io.chosen_part import choose_part
 from whyodd.io.column_names import clean_names
 from whyodd.io.table_mistakes import first_words
@@ -42,7 +42,8 @@ def read_sqlite(source: Source, reading: Reading) -> Any:
             there = [row[0] for row in file.execute(_SQLITE_TABLES)]
             full = [part for part in there if _has_rows(file, part)]
             part = choose_part(reading.table, there, full, reading.name, "table")
-            return _frame_of_query(file.execute(f"SELECT * FROM {_quoted(part)}"), reading)
+            frame = _frame_of_query(file.execute(f"SELECT * FROM {_quoted(part)}"), reading)
+            return with_dates(frame, reading.as_written)
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
         raise _unreadable(reading.name, "SQLite", error) from None
 

@@ -194,13 +194,16 @@ def _by_detector(sample: bytes) -> str | None:
             "Finding the encoding of a text needs charset-normalizer: it is not installed. Name the encoding "
             "with --encoding, or run: pip install 'whyodd[files]'"
         ) from None
-    matches = from_bytes(sample, cp_isolation=list(_OTHERS))
-    sure = [match for match in matches if match.chaos == 0.0]
-    texts = {str(match) for match in sure}
-    return sure[0].encoding if len(texts) == 1 else None
+    matches = list(from_bytes(sample, cp_isolation=list(_OTHERS)))
+    least = min((match.chaos for match in matches), default=1.0)
+    close = [match for match in matches if match.chaos <= least + _CLOSE]
+    is_sure = least <= _MOST_CHAOS and len({str(match) for match in close}) == 1
+    return str(close[0].encoding) if is_sure else None
 
 
-# Encodings of other scripts that the detector may choose among.
+# The detector's measure of what makes no sense: the most that is believed, and what is no difference.
+_MOST_CHAOS, _CLOSE = 0.1, 0.05
+# Encodings of other scripts that it may choose among.
 _OTHERS = ("cp1251", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr", "euc_jp", "cp1253", "cp1254")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
+from whyodd.io.cell_frames import with_dates
 from whyodd.io.databases import read_duckdb, read_sqlite
 from whyodd.io.encodings import as_utf8
 from whyodd.io.reading import Reading
@@ -193,24 +194,13 @@ def _parsed_json(content: bytes, is_array: bool, reading: Reading) -> Any:
     pl = polars()
     read = pl.read_json if is_array else pl.read_ndjson
     try:
-        return _with_dates(read(content, infer_schema_length=None))
+        return with_dates(read(content, infer_schema_length=None))
     except pl.exceptions.NoDataError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(
             f"{reading.name} cannot be read: {json_mistake(error, content, is_array)}."
         ) from None
-
-
-def _with_dates(frame: Any) -> Any:
-    """Texts that are all dates as dates; JSON has none of its own."""
-    pl = polars()
-    for name in frame.select(pl.col(pl.String)).columns:
-        try:
-            frame = frame.with_columns(pl.col(name).str.to_datetime())
-        except pl.exceptions.PolarsError:
-            continue  # no dates
-    return frame
 
 
 def _frame_of_array(array: NDArray[Any]) -> Any:

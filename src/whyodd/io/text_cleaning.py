@@ -150,7 +150,8 @@ def _start(sample: str, separator: str) -> tuple[int, int] | None:
     if not widths:
         return None
     width = max(widths, key=lambda width: (widths[width], width))
-    if _lacks_one_name(records, width):
+    # R leaves out a name.
+    if width > 2 and _lacks_one_name(records, width) and len(widths) <= 2:
         return 0, width
     header = header_of([record if len(record) == width else [] for record in records])
     below = [len(record) for record in records[header:] if record]

@@ -212,9 +212,9 @@ UNUSUAL = {
 # Name of the file -> content, and what is told of how it was read.
 TOLD = {
     "comment.csv": ("# made by hand\na,b\n" + rows("{j},{k}\n"), "1 line of comments left out"),
-    "latin-1.csv": ("a,b\n1,x\n2,é\n".encode("latin-1"), "was read as cp1252; if letters look wrong"),
-    "latin-1-name.csv": ("größe,b\n1,x\n2,y\n".encode("latin-1"), "was read as cp1252"),
-    "latin-1.jsonl": ('{"a": "x"}\n{"a": "é"}\n'.encode("latin-1"), "was read as cp1252"),
+    "latin-1.csv": (("a,b\n" + rows("{j},é{k}\n")).encode("latin-1"), "was read as cp1252; if letters"),
+    "latin-1-name.csv": (("größe,b\n" + rows("{j},{k}\n")).encode("latin-1"), "was read as cp1252"),
+    "latin-1.jsonl": (rows('{{"a": {j}, "b": "café{k}"}}\n').encode("latin-1"), "read as cp1252"),
     "utf-16.csv": (PLAIN.write_csv().encode("utf-16"), "was read as UTF-16."),
     "utf-16-without-mark.csv": (PLAIN.write_csv().encode("utf-16-le"), "was read as UTF-16-LE."),
     "twice.csv": ("a,b, a\n" + rows("{j},{k},{i}\n"), "of the same name, told apart by numbers: 'a (2)'"),
