@@ -22,6 +22,8 @@ _MARKS = {
 _UTF8 = ("utf-8", "utf-8-sig")
 # Encodings of texts in Latin letters that differ, the more common first. Latin-1 is part of cp1252.
 _LATIN = ("cp1252", "mac_roman", "cp1250", "cp850", "iso8859_15", "iso8859_2")
+# Encodings of another script, and its first and last letter.
+_SCRIPTS = {"cp1251": ("Ѐ", "ӿ"), "koi8_r": ("Ѐ", "ӿ"), "cp1253": ("Ͱ", "Ͽ")}
 _STEP = 1 << 20
 # Lines with other letters than ASCII that tell the encoding, in bytes.
 _SAMPLE = 1 << 16
@@ -125,6 +127,10 @@ def _detected(source: Source, name: str) -> str:
     best = min(costs, key=lambda encoding: costs[encoding])
     if costs[best] <= _IMPLAUSIBLE:
         return best
+    costs = {encoding: _out_of_script(sample, encoding) for encoding in _SCRIPTS}
+    best = min(costs, key=lambda encoding: costs[encoding])
+    if costs[best] <= _IMPLAUSIBLE and sorted(costs.values())[1] > 2 * costs[best]:
+        return best
     found = _by_detector(sample)
     if found is not None:
         return found
@@ -177,8 +183,21 @@ def _is_implausible(text: str, place: int) -> bool:
     if not letter.isalpha():
         return True
     alone = not before.isalpha() and not after.isalpha()
-    beside = before.isalpha() and not before.isascii()
-    return alone or beside or (letter.isupper() and before.islower())
+    beside = (before + after).isalpha() and not before.isascii() and not after.isascii()
+    is_capital_within = letter.isupper() and before.isalpha() and (before.islower() or after.islower())
+    return alone or beside or is_capital_within
+
+
+def _out_of_script(sample: bytes, encoding: str) -> float:
+    """Share of the letters beyond ASCII of another script than the encoding is for, or capital in a word."""
+    text = sample.decode(encoding, errors="replace")
+    first, last = _SCRIPTS[encoding]
+    wrong = [
+        not first <= letter <= last or (letter.isupper() and text[place - 1 : place].islower())
+        for place, letter in enumerate(text)
+        if ord(letter) > 127 and letter not in _SIGNS | _QUOTES
+    ]
+    return sum(wrong) / len(wrong) if wrong else 1.0
 
 
 def _is_lower(text: str) -> bool:
@@ -186,7 +205,7 @@ def _is_lower(text: str) -> bool:
 
 
 def _by_detector(sample: bytes) -> str | None:
-    """What charset-normalizer finds, if it is sure: other scripts than Latin."""
+    """What charset-normalizer finds, if it is sure: letters of more than one byte."""
     try:
         from charset_normalizer import from_bytes
     except ModuleNotFoundError:
@@ -203,8 +222,8 @@ def _by_detector(sample: bytes) -> str | None:
 
 # The detector's measure of what makes no sense: the most that is believed, and what is no difference.
 _MOST_CHAOS, _CLOSE = 0.1, 0.05
-# Encodings of other scripts that it may choose among.
-_OTHERS = ("cp1251", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr", "euc_jp", "cp1253", "cp1254")
+# Encodings that it may choose among.
+_OTHERS = ("shift_jis", "gb18030", "big5", "euc_kr", "euc_jp")
 
 
 def _parts(source: Source) -> Iterator[bytes]:

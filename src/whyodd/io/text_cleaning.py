@@ -154,7 +154,8 @@ def _start(sample: str, separator: str) -> tuple[int, int] | None:
     if width > 2 and _lacks_one_name(records, width) and len(widths) <= 2:
         return 0, width
     header = header_of([record if len(record) == width else [] for record in records])
-    below = [len(record) for record in records[header:] if record]
+    last = max(place for place, record in enumerate(records) if len(record) == width)
+    below = [len(record) for record in records[header : last + 1] if record]
     # Two lines may agree by chance.
     if sum(count == width for count in below) < _FITS * len(below) or (header and len(below) < 2):
         return None
