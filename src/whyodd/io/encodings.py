@@ -29,6 +29,7 @@ _STEP = 1 << 20
 _SAMPLE = 1 << 16
 # An encoding is believed if at most so many of its letters are where such letters never are.
 _IMPLAUSIBLE = 0.2
+_OUT_OF_SCRIPT = 0.1
 # Signs around words, and signs after numbers and words.
 _QUOTES = frozenset("•–—…„“”‚‘«»¿¡\xa0\u202f")
 _SIGNS = frozenset("€£§°·©®™±²³µ×ªº½¼¾")
@@ -129,7 +130,7 @@ def _detected(source: Source, name: str) -> str:
         return best
     costs = {encoding: _out_of_script(sample, encoding) for encoding in _SCRIPTS}
     best = min(costs, key=lambda encoding: costs[encoding])
-    if costs[best] <= _IMPLAUSIBLE and sorted(costs.values())[1] > 2 * costs[best]:
+    if costs[best] <= _OUT_OF_SCRIPT:
         return best
     found = _by_detector(sample)
     if found is not None:
@@ -195,7 +196,7 @@ def _out_of_script(sample: bytes, encoding: str) -> float:
     wrong = [
         not first <= letter <= last or (letter.isupper() and text[place - 1 : place].islower())
         for place, letter in enumerate(text)
-        if ord(letter) > 127 and letter not in _SIGNS | _QUOTES
+        if ord(letter) > 127
     ]
     return sum(wrong) / len(wrong) if wrong else 1.0
 
