@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -216,8 +218,10 @@ def _read_array(source: Source, reading: Reading) -> Any:
 def _only_array(source: Source, name: str) -> NDArray[Any]:
     try:
         arrays = _arrays(source)
-    except (ValueError, EOFError, BadZipFile, NotImplementedError, zlib.error, MemoryError):
+    except (ValueError, EOFError, BadZipFile, NotImplementedError, zlib.error, TokenError, OSError):
         raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.") from None
+    if any(isinstance(array, bytes) for array in arrays.values()):
+        raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.")
     if len(arrays) != 1:
         raise ValueError(f"{name} holds {len(arrays)} arrays, expected one: {', '.join(arrays)}.")
     array = next(iter(arrays.values()))
@@ -260,6 +264,8 @@ def _clear_errors(name: str) -> Iterator[None]:
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
     except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{name} cannot be read: {first_words(error)}.") from None
+    except csv.Error as error:
         raise ValueError(f"{name} cannot be read: {first_words(error)}.") from None
     except OSError as error:
         raise OSError(f"{name} cannot be read: {error.strerror or first_words(error)}.") from None

@@ -223,7 +223,7 @@ def _without_end(cleaned: Cleaned, separator: str, width: int, name: str, notes:
     tail = _tail(cleaned.source)
     lines = tail.split(b"\n")
     # The first is the names, or cut.
-    texts = [line.decode("utf-8", errors="replace").rstrip("\r") for line in lines[1:]]
+    texts = [line.decode("utf-8", errors="replace").rstrip("\r").replace("\r", " ") for line in lines[1:]]
     if any(text.count('"') % 2 for text in texts):
         return cleaned
     records = [_values(text, separator) for text in texts]

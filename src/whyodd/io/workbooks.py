@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from whyodd.io.cell_frames import frame_of_cells
 from whyodd.io.chosen_part import choose_part
 from whyodd.io.column_names import clean_names
+from whyodd.io.compound_files import SIGNATURE, has_endless_chain
+from whyodd.io.table_kinds import first_bytes
 from whyodd.io.table_mistakes import first_words
 from whyodd.io.table_outline import filled, has_units, header_of, rows_below, with_units
 
@@ -149,9 +151,13 @@ def _text(cell: Any) -> str:
 
 def _check_size(source: Source, name: str) -> None:
     """Refuse what unpacks to more than memory should hold, before it does."""
+    if first_bytes(source).startswith(SIGNATURE):
+        if has_endless_chain(source if isinstance(source, bytes) else source.read_bytes()):
+            raise _unreadable(name, ValueError("its sectors do not fit together"))
+        return
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     if not zipfile.is_zipfile(file):
-        return  # .xls is not packed
+        raise _unreadable(name, ValueError("it is neither .xlsx, .xls nor .ods"))
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
