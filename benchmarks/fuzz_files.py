@@ -53,6 +53,8 @@ SEEDS = {
 # What a child may use: bytes of memory beyond what it has when it begins, and seconds for a file.
 MEMORY, SECONDS = 3 << 30, 20
 ANSWER, SENTENCE, CRASH, HANG = "answer", "sentence", "crash", "hang"
+# A sentence before which a reader in Rust prints what it stumbled over.
+PANIC = "panic"
 
 
 # ---- damage -----------------------------------------------------------------------------------------------
@@ -209,9 +211,9 @@ def fuzz(kind, count, first=0):
 
 def _run_child(kind, first, last, counts, failures):
     """Read files in a child until it is done or dead; returns the number of the next file."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
         command = [sys.executable, __file__, "--child", kind, str(first), str(last), folder]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as child:
             began, done = first, first
             while True:
                 ready, _, _ = select.select([child.stdout], [], [], SECONDS)
@@ -225,11 +227,15 @@ def _run_child(kind, first, last, counts, failures):
                     counts[told[1]] += 1
                     if told[1] == CRASH:
                         failures.append((began, CRASH, told[2]))
+            hangs = line is None
+            if hangs:
+                child.kill()
+            errors.seek(0)
+            printed = errors.read().decode(errors="replace")
+            counts[PANIC] += printed.count(" panicked at ")
             if done == last:
                 return last
-            hangs = line is None
-            child.kill()
-            why = "" if hangs else child.stderr.read().decode(errors="replace")[-300:]
+            why = "" if hangs else printed[-3000:][:300]
             counts[HANG if hangs else CRASH] += 1
             failures.append((began, HANG if hangs else CRASH, why))
             return began + 1
@@ -246,11 +252,13 @@ def main():
     parser.add_argument("--kinds", default=",".join(SEEDS), help="as in csv,xlsx")
     parser.add_argument("--keep", type=Path, help="folder for files that fail")
     asked = parser.parse_args()
-    print(f"{'kind':<8} {'answer':>8} {'sentence':>8} {'crash':>6} {'hang':>6} {'seconds':>8}")
+    print(f"{'kind':<8} {'answer':>8} {'sentence':>8} {'crash':>6} {'hang':>6} {'panic':>6} {'seconds':>8}")
     for kind in asked.kinds.split(","):
         began = time.perf_counter()
         counts, failures = fuzz(kind, asked.count, asked.first)
-        cells = f"{counts[ANSWER]:>8} {counts[SENTENCE]:>8} {counts[CRASH]:>6} {counts[HANG]:>6}"
+        cells = f"{counts[ANSWER]:>8} {counts[SENTENCE]:>8} " + " ".join(
+            f"{counts[bad]:>6}" for bad in (CRASH, HANG, PANIC)
+        )
         print(f"{kind:<8} {cells} {time.perf_counter() - began:>8.0f}", flush=True)
         for number, how, why in failures[:20]:
             print(f"  {number} {how}: {why!r}", flush=True)

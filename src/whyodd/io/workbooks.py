@@ -1,4 +1,4 @@
-"""Sheets of workbooks: Excel's .xlsx and .xls, and .ods."""
+"""Sheets of workbooks: .xlsx and .ods by calamine, .xls by xlrd."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import io
 import re
 import zipfile
 import zlib
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from whyodd.io.cell_frames import frame_of_cells
 from whyodd.io.chosen_part import choose_part
-from whyodd.io.column_names import clean_names
-from whyodd.io.compound_files import SIGNATURE, has_endless_chain
+from whyodd.io.old_workbooks import SIGNATURE, open_old_workbook
+from whyodd.io.opened_workbook import OpenedWorkbook, unreadable
+from whyodd.io.sheet_tables import frame_of_rows, holds_table
 from whyodd.io.table_kinds import first_bytes
-from whyodd.io.table_mistakes import first_words
-from whyodd.io.table_outline import filled, has_units, header_of, rows_below, with_units
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from whyodd.io.reading import Reading
     from whyodd.io.table_mistakes import Source
 
@@ -28,38 +25,26 @@ _MOST_CELLS = 50_000_000
 _STEP = 1 << 20
 _ADDRESS = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})"')
 _REPEATED = re.compile(rb'table:number-(?:rows|columns)-repeated="(\d{1,9})"[^>]*office:value')
-# Rows that tell where the table begins.
-_SAMPLE = 200
 
 
 def read_workbook(source: Source, reading: Reading) -> Any:
     """A sheet of a workbook: values, not formulas."""
+    if first_bytes(source).startswith(SIGNATURE):
+        return frame_of_rows(_chosen_rows(open_old_workbook(source, reading.name), reading), reading)
     calamine = _calamine()
     _check_size(source, reading.name)
-    book = None
     try:
-        book = calamine.load_workbook(io.BytesIO(source) if isinstance(source, bytes) else str(source))
-        rows = _chosen_rows(book, calamine, reading)
+        file = io.BytesIO(source) if isinstance(source, bytes) else str(source)
+        with closing(calamine.load_workbook(file)) as book:
+            rows = _chosen_rows(_opened(book, calamine, reading.name), reading)
     except (calamine.CalamineError, OSError, OverflowError) as error:
-        raise _unreadable(reading.name, error) from None
-    except ValueError:
-        raise
+        raise unreadable(reading.name, error) from None
     except BaseException as error:
         # A damaged file makes the reader panic, which is no Exception.
         if type(error).__name__ != "PanicException":
             raise
-        raise _unreadable(reading.name, error) from None
-    finally:
-        if book is not None:
-            book.close()
-    return _frame_of_rows(rows, reading)
-
-
-def _unreadable(name: str, error: BaseException) -> ValueError:
-    return ValueError(
-        f"{name} cannot be read: it is no workbook, or damaged, or locked by a password "
-        f"({first_words(error)}). Get it again, or save it as CSV."
-    )
+        raise unreadable(reading.name, error) from None
+    return frame_of_rows(rows, reading)
 
 
 def _calamine() -> Any:
@@ -72,78 +57,25 @@ def _calamine() -> Any:
     return python_calamine
 
 
-def _chosen_rows(book: Any, calamine: Any, reading: Reading) -> list[list[Any]]:
-    there, sheets = [], {}
-    for sheet in book.sheets_metadata:
-        if sheet.typ == calamine.SheetTypeEnum.WorkSheet:
-            there.append(sheet.name)
-            if sheet.visible == calamine.SheetVisibleEnum.Visible and reading.sheet is None:
-                sheets[sheet.name] = _rows(book, sheet.name, reading.name)
-    full = [part for part, rows in sheets.items() if _holds_table(rows)]
-    part = choose_part(reading.sheet, there, full, reading.name, "sheet")
-    return sheets[part] if part in sheets else _rows(book, part, reading.name)
+def _opened(book: Any, calamine: Any, name: str) -> OpenedWorkbook:
+    def rows(part: str) -> list[list[Any]]:
+        sheet = book.get_sheet_by_name(part)
+        if sheet.height * sheet.width > _MOST_CELLS:
+            raise _too_large(name)
+        cells: list[list[Any]] = sheet.to_python(skip_empty_area=True)
+        return cells
+
+    sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+    visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    return OpenedWorkbook([sheet.name for sheet in sheets], visible, rows)
 
 
-def _rows(book: Any, part: str, name: str) -> list[list[Any]]:
-    sheet = book.get_sheet_by_name(part)
-    if sheet.height * sheet.width > _MOST_CELLS:
-        raise _too_large(name)
-    rows: list[list[Any]] = sheet.to_python(skip_empty_area=True)
-    return rows
-
-
-def _holds_table(rows: Sequence[Sequence[Any]]) -> bool:
-    return sum(any(cell != "" for cell in row) for row in rows) > 1
-
-
-def _frame_of_rows(rows: list[list[Any]], reading: Reading) -> Any:
-    """The table among the cells of a sheet."""
-    name, notes = reading.name, reading.notes
-    texts = [_texts(row) for row in rows[:_SAMPLE]]
-    header = header_of(texts)
-    if any(map(filled, texts[:header])):
-        shown = next(cell for row in texts for cell in row if cell)[:40]
-        notes.append(f"{name}: {_lines(header)} above the names of columns left out ({shown!r}).")
-    # A column is there if it has a name or a value below.
-    kept = [c for c in range(len(rows[0]) if rows else 0) if any(row[c] != "" for row in rows[header:])]
-    names = [texts[header][c] for c in kept]
-    body = [[row[c] for c in kept] for row in rows[header + 1 :]]
-    if body and has_units(names, _texts(body[0]), [_texts(row) for row in body[1:_SAMPLE]]):
-        names = with_units(names, _texts(body[0]))
-        body = body[1:]
-        notes.append(f"{name}: the line below the names holds units, now part of the names.")
-    body = _without_below(body, len(kept), reading)
-    body = [row for row in body if any(cell != "" for cell in row)]
-    columns = list(zip(*body, strict=True)) if body else [()] * len(kept)
-    if not names:
-        raise ValueError(f"{name} is empty.")
-    return frame_of_cells(clean_names(names, name, notes), columns, reading.as_written)
-
-
-def _without_below(body: list[list[Any]], width: int, reading: Reading) -> list[list[Any]]:
-    last = [_texts(row) for row in body[-_SAMPLE:]]
-    while last and not filled(last[-1]):
-        last.pop()
-        body = body[:-1]
-    below = rows_below(last, width)
-    if below:
-        shown = next(cell for row in last[-below:] for cell in row if cell)[:40]
-        reading.notes.append(
-            f"{reading.name}: {_lines(below)} below the rows, a total or a footnote, left out ({shown!r})."
-        )
-    return body[: len(body) - below]
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
-
-
-def _texts(row: Sequence[Any]) -> list[str]:
-    return [_text(cell) for cell in row]
-
-
-def _text(cell: Any) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+def _chosen_rows(book: OpenedWorkbook, reading: Reading) -> list[list[Any]]:
+    if reading.sheet is not None:
+        return book.rows(choose_part(reading.sheet, book.there, [], reading.name, "sheet"))
+    sheets = {part: book.rows(part) for part in book.visible}
+    full = [part for part, rows in sheets.items() if holds_table(rows)]
+    return sheets[choose_part(None, book.there, full, reading.name, "sheet")]
 
 
 # ---- sizes ------------------------------------------------------------------------------------------------
@@ -151,13 +83,9 @@ def _text(cell: Any) -> str:
 
 def _check_size(source: Source, name: str) -> None:
     """Refuse what unpacks to more than memory should hold, before it does."""
-    if first_bytes(source).startswith(SIGNATURE):
-        if has_endless_chain(source if isinstance(source, bytes) else source.read_bytes()):
-            raise _unreadable(name, ValueError("its sectors do not fit together"))
-        return
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     if not zipfile.is_zipfile(file):
-        raise _unreadable(name, ValueError("it is neither .xlsx, .xls nor .ods"))
+        raise unreadable(name, ValueError("it is neither .xlsx, .xls nor .ods"))
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
@@ -174,7 +102,7 @@ def _check_size(source: Source, name: str) -> None:
         OSError,
         zlib.error,
     ) as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> None:
