@@ -18,11 +18,14 @@ from whyodd.cli.table_options import (
     Columns,
     Data,
     Drop,
+    Encoding,
     IdColumn,
     Model,
     Quiet,
     Seed,
     Share,
+    Sheet,
+    TableName,
     Train,
     check_inputs,
     names_of,
@@ -33,7 +36,7 @@ from whyodd.explanations.sentences import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.cli.tables import ChosenColumns
+    from whyodd.cli.tables import ChosenColumns, FileOptions
     from whyodd.findings.findings import Findings
 
 # For the model that is learned by default, too: it has no derivatives.
@@ -117,6 +120,9 @@ def evaluate(
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    table: TableName = None,
     share: Share = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -131,13 +137,14 @@ def evaluate(
     if normal is not None and label is None:
         raise typer.BadParameter("--normal is a value of the column that --label names: add it.")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.tables import ChosenColumns
+    from whyodd.cli.tables import ChosenColumns, FileOptions
 
     told = evaluate_table(
         data,
         train=train,
         model=model,
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column, label),
+        files=FileOptions(encoding, sheet, table),
         normal=normal,
         methods=compared,
         share=share,
@@ -157,6 +164,7 @@ def evaluate_table(
     train: Path | None = None,
     model: Path | None = None,
     chosen: ChosenColumns | None = None,
+    files: FileOptions | None = None,
     normal: str | None = None,
     methods: Sequence[str] = _METHODS,
     share: float | None = None,
@@ -167,7 +175,7 @@ def evaluate_table(
 
     Parameters
     ----------
-    data, train, model, chosen, share, seed, progress
+    data, train, model, chosen, files, share, seed, progress
         As for :func:`whyodd.cli.tables.find_in_file`; ``chosen.label`` names the column of labels.
     normal : str, optional
         The label of normal rows; by default labels are 0 and 1, or true and false.
@@ -178,7 +186,7 @@ def evaluate_table(
     from whyodd.cli.table_labels import is_anomaly
     from whyodd.cli.tables import ChosenColumns, find_in_tables, read_tables
 
-    table, known = read_tables(data, train, chosen or ChosenColumns())
+    table, known = read_tables(data, train, chosen or ChosenColumns(), files)
     truth = None if table.labels is None else is_anomaly(table.labels, table.name, normal)
     found = find_in_tables(table, known, model, share=share, random_state=seed, progress=progress)
     rows = _rows_to_compare(found)

@@ -18,6 +18,7 @@ from whyodd.cli.table_options import (
     Columns,
     Data,
     Drop,
+    Encoding,
     FalseAlarms,
     Fdr,
     IdColumn,
@@ -26,6 +27,8 @@ from whyodd.cli.table_options import (
     Quiet,
     Seed,
     Share,
+    Sheet,
+    TableName,
     Train,
     check_inputs,
     check_limits,
@@ -51,6 +54,9 @@ def explain(
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    table: TableName = None,
     groups: Annotated[
         list[str] | None,
         typer.Option(help="Columns to take as one, as in 'address=street,city'; may come several times."),
@@ -90,6 +96,9 @@ def explain(
         "--drop": drop,
         "--id-column": id_column,
         "--groups": groups,
+        "--encoding": encoding,
+        "--sheet": sheet,
+        "--table": table,
         "--method": method if method != "dtd" else None,
         "--share": share,
         "--false-alarms": false_alarms,
@@ -97,13 +106,14 @@ def explain(
         "--seed": seed or None,
     }
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.tables import ChosenColumns, find_in_file
+    from whyodd.cli.tables import ChosenColumns, FileOptions, find_in_file
 
     found = find_in_file(
         data,
         train=train,
         model=model,
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
+        files=FileOptions(encoding, sheet, table),
         groups=grouped,
         method=method,
         top=top,

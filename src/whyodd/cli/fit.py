@@ -17,17 +17,23 @@ from whyodd.cli.table_options import (
     Columns,
     Data,
     Drop,
+    Encoding,
     IdColumn,
     Quiet,
     Seed,
     Share,
+    Sheet,
+    TableName,
     check_inputs,
     names_of,
+    tell,
 )
 from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
-    from whyodd.cli.tables import ChosenColumns
+    from collections.abc import Sequence
+
+    from whyodd.cli.tables import ChosenColumns, FileOptions
 
 _MODEL = Path("model.whyodd")
 
@@ -38,6 +44,9 @@ def fit(
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    table: TableName = None,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="All rows are known to be normal: learn from all of them.")
     ] = False,
@@ -54,15 +63,26 @@ def fit(
     check_outputs(("--out", out, ()), sources=(data,))
     check_installed("skops")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.tables import ChosenColumns
+    from whyodd.cli.tables import ChosenColumns, FileOptions
     from whyodd.io.saving import save
 
     chosen = ChosenColumns(names_of(columns), names_of(drop), id_column)
-    model = fit_table(data, chosen=chosen, trusted=trusted, share=share, seed=seed, progress=not quiet)
+    notes: list[str] = []
+    model = fit_table(
+        data,
+        chosen=chosen,
+        files=FileOptions(encoding, sheet, table),
+        trusted=trusted,
+        share=share,
+        seed=seed,
+        progress=not quiet,
+        notes=notes,
+    )
+    tell(notes)
     was_there = out.exists()
     save(model, out)
     if as_json:
-        typer.echo(json.dumps(summary(model, out), allow_nan=False))
+        typer.echo(json.dumps(summary(model, out, notes), allow_nan=False))
         return
     show(model, Console())
     typer.echo(f"\n{'Replaced' if was_there else 'Written'}: {printable(str(out))}")
@@ -72,10 +92,12 @@ def fit_table(
     data: Path,
     *,
     chosen: ChosenColumns | None = None,
+    files: FileOptions | None = None,
     trusted: bool = False,
     share: float | None = None,
     seed: int = 0,
     progress: bool = False,
+    notes: list[str] | None = None,
 ) -> Any:
     """Fit ``whyodd.auto`` to the table of a file.
 
@@ -85,6 +107,8 @@ def fit_table(
         Table, see :func:`whyodd.io.tables.read_table`.
     chosen : ChosenColumns, optional
         Which columns are used.
+    files : FileOptions, optional
+        How the file is read.
     trusted : bool, default False
         Whether all rows are known to be normal, as those of ``whyodd explain --train`` are.
     share : float, optional
@@ -93,11 +117,15 @@ def fit_table(
         Of what is drawn at random.
     progress : bool, default False
         Show progress on standard error.
+    notes : list of str, optional
+        Gains what was noticed when the file was read.
     """
     from whyodd.cli.tables import ChosenColumns, read_tables
     from whyodd.findings.find import find_in, learn
 
-    table, _ = read_tables(data, None, chosen or ChosenColumns())
+    table, _ = read_tables(data, None, chosen or ChosenColumns(), files)
+    if notes is not None:
+        notes += table.notes
     if share is None:
         return learn(table, trusted=trusted, random_state=seed, progress=progress)
     found = find_in(
@@ -107,7 +135,7 @@ def fit_table(
     return found.model
 
 
-def summary(model: Any, out: Path) -> dict[str, Any]:
+def summary(model: Any, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
     report = model.auto_report_
     return {
@@ -119,6 +147,7 @@ def summary(model: Any, out: Path) -> dict[str, Any]:
         "model": report.told,
         "threshold": float(model[-1].threshold_),
         "file": str(out),
+        "notes": list(notes),
     }
 
 

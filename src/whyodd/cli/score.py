@@ -17,11 +17,14 @@ from whyodd.cli.table_options import (
     Columns,
     Data,
     Drop,
+    Encoding,
     IdColumn,
     Model,
     Quiet,
     Seed,
     Share,
+    Sheet,
+    TableName,
     Train,
     check_inputs,
     names_of,
@@ -44,6 +47,9 @@ def score(
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    table: TableName = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to print.")] = 10,
     share: Share = None,
     out: Annotated[
@@ -64,13 +70,14 @@ def score(
         raise typer.BadParameter("--json and --out - would both be printed. Choose one.")
     check_outputs(("--out", None if prints_scores else out, TABLE_ENDINGS), sources=(data, train, model))
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.cli.tables import ChosenColumns, find_in_file
+    from whyodd.cli.tables import ChosenColumns, FileOptions, find_in_file
 
     found = find_in_file(
         data,
         train=train,
         model=model,
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
+        files=FileOptions(encoding, sheet, table),
         share=share,
         random_state=seed,
         progress=not quiet,

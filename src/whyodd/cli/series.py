@@ -36,7 +36,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def series(
     train: Annotated[
-        Path, typer.Argument(help="Normal series: CSV, TSV, Parquet or JSON lines, a row per time step.")
+        Path, typer.Argument(help="Normal series: CSV, JSON, Parquet or Excel, a row per time step.")
     ],
     test: Annotated[
         Path | None,

@@ -34,7 +34,22 @@ def _known_method(name: str) -> str:
 
 Data = Annotated[
     Path,
-    typer.Argument(metavar="DATA", help="Table: CSV, TSV, Parquet or JSON lines; - is standard input."),
+    typer.Argument(
+        metavar="DATA",
+        help="Table: CSV, TSV, JSON (also .gz, .zst), Parquet, Arrow, Excel, ODS, SQLite or DuckDB; - is "
+        "standard input.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of text files, such as cp1252; by default found from the file."),
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook, by name or number; by default the only one.")
+]
+TableName = Annotated[
+    str | None,
+    typer.Option("--table", help="Table of a database, by name or number; by default the only one."),
 ]
 Train = Annotated[
     Path | None,

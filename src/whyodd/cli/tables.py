@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whyodd.findings.find import find_in
@@ -42,12 +42,22 @@ class ChosenColumns:
         return replace(table, frame=table.frame.select(kept), ids=ids, labels=labels)
 
 
+@dataclass(frozen=True)
+class FileOptions:
+    """How files are read, as people chose: see :func:`whyodd.io.tables.read_table`."""
+
+    encoding: str | None = None
+    sheet: str | None = None
+    table: str | None = None
+
+
 def find_in_file(
     data: Path,
     *,
     train: Path | None = None,
     model: Path | None = None,
     chosen: ChosenColumns | None = None,
+    files: FileOptions | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     **options: Any,
 ) -> Findings:
@@ -63,10 +73,12 @@ def find_in_file(
         Model to use instead, as written by :func:`whyodd.save`.
     chosen : ChosenColumns, optional
         Which columns are used, and which names the rows.
+    files : FileOptions, optional
+        How files are read.
     groups, **options
         As for :func:`whyodd.findings.find.find_in`.
     """
-    table, known = read_tables(data, train, chosen or ChosenColumns())
+    table, known = read_tables(data, train, chosen or ChosenColumns(), files)
     _check_groups(groups or {}, table)
     title = table.name if data == STANDARD_INPUT else shown(data.name)
     return find_in_tables(table, known, model, groups=groups, title=title, **options)
@@ -74,21 +86,26 @@ def find_in_file(
 
 def find_in_tables(table: Table, known: Table | None, model: Path | None, **options: Any) -> Findings:
     """The same for tables that were read."""
-    notes: list[str] = []
+    notes = [*table.notes, *(() if known is None else known.notes)]
     learned = None if model is None else load_model(model, notes)
     return find_in(table, known, model=learned, notes=notes, **options)
 
 
-def read_tables(data: Path, train: Path | None, chosen: ChosenColumns) -> tuple[Table, Table | None]:
+def read_tables(
+    data: Path, train: Path | None, chosen: ChosenColumns, files: FileOptions | None = None
+) -> tuple[Table, Table | None]:
     """The rows to judge, and those to learn from if these are others."""
-    table, known = _read(data, chosen), None if train is None else _read(train, chosen)
+    files = FileOptions() if files is None else files
+    table, known = _read(data, chosen, files), None if train is None else _read(train, chosen, files)
     _check_named(chosen, table, known)
     return chosen.of(table), None if known is None else chosen.of(known)
 
 
-def _read(path: Path, chosen: ChosenColumns) -> Table:
+def _read(path: Path, chosen: ChosenColumns, files: FileOptions) -> Table:
     ids = () if chosen.id_column is None else (chosen.id_column,)
-    return Table(read_table(path, ids), table_name(path))
+    notes: list[str] = []
+    frame = read_table(path, ids, notes=notes, **asdict(files))
+    return Table(frame, table_name(path), notes=tuple(notes))
 
 
 def _beside(table: Table, name: str | None) -> Any:

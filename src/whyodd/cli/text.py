@@ -25,7 +25,9 @@ _SHADE = (217, 98, 43)
 
 
 def text(
-    normal: Annotated[Path, typer.Argument(help="Normal messages: CSV, TSV, Parquet or JSON lines.")],
+    normal: Annotated[
+        Path, typer.Argument(help="Normal messages: CSV, JSON lines, Parquet, Excel or SQLite.")
+    ],
     test: Annotated[
         Path | None,
         typer.Argument(help="Messages to explain. By default the normal ones, each by all others."),
@@ -90,13 +92,15 @@ def read_messages(path: Path, column: str | None) -> tuple[list[str], list[str]]
     """Messages of a file, and what to know about them; a missing one is an empty message."""
     from whyodd.io.tables import polars, read_table
 
-    frame = read_table(path)
+    notes: list[str] = []
+    frame = read_table(path, notes=notes)
     name = column if column is not None else _only_texts(frame, path)
     if name not in frame.columns:
         raise ValueError(f"{path} has no column {name!r}. It has: {', '.join(frame.columns)}.")
     cells = frame[name].cast(polars().String)
     missing = int(cells.null_count())
-    notes = [f"{path}: {missing} messages are missing and count as empty."] if missing else []
+    if missing:
+        notes.append(f"{path}: {missing} messages are missing and count as empty.")
     return cells.fill_null("").to_list(), notes
 
 

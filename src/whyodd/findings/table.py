@@ -28,12 +28,15 @@ class Table:
         What messages call the table.
     ids, labels : sequence of length n, optional
         What the rows are called, and what they are known to be.
+    notes : tuple of str
+        What was noticed when it was read.
     """
 
     frame: Any
     name: str = "frame"
     ids: Any = None
     labels: Any = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, frame: Any, name: str, id_column: str | None = None) -> Table:

@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 NOT_UTF8 = "it is not UTF-8 text"
 _NO_TEXT = "no text, or damaged. Save it as CSV"
 DAMAGED = "it is damaged or cut short. Get it again"
-_UTF16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 # How files begin that are no text tables, whatever their names say.
 _OTHER_KINDS = {
-    b"PAR1": "it is a Parquet file. Name it .parquet",
-    b"PK\x03\x04": "it is a ZIP archive or a workbook of Excel. Save it as CSV",
-    b"\x1f\x8b": "it is packed with gzip. Add .gz to its name",
-    b"[{": "it is JSON. Name it .json",
-    b'{"': "it is JSON. Name it .jsonl",
     b"<!doctype": "it is a web page. Download the table itself",
     b"<html": "it is a web page. Download the table itself",
+    b"%PDF": "it is a PDF. Save the table as CSV",
+    b"<?xml": "it is XML. Save it as CSV or as a workbook",
+    b"{\\rtf": "it is a text document. Save the table as CSV",
 }
 _LONGEST = 100  # letters of what a reader says
 LONGEST_LINE = 1 << 24  # bytes of the first line that may be names
@@ -41,16 +38,12 @@ def check_is_text(source: Source, beginning: bytes, name: str) -> None:
     for signature, words in _OTHER_KINDS.items():
         if beginning[: len(signature)].lower() == signature.lower():
             raise ValueError(f"{name} cannot be read: {words}.")
-    if beginning.startswith(_UTF16_OR_32):
-        raise ValueError(f"{name} cannot be read: {NOT_UTF8}, but UTF-16 or UTF-32. Save it as UTF-8.")
     if _holds_zero_bytes(source):
         raise ValueError(f"{name} cannot be read: it holds zero bytes, so it is {_NO_TEXT}.")
     if not beginning.removeprefix(b"\xef\xbb\xbf").strip():
         raise ValueError(f"{name} is empty.")
     if len(beginning) >= LONGEST_LINE:
         raise ValueError(f"{name} cannot be read: its first line is too long for names of columns. Add them.")
-    if b"\r" in beginning.strip() and b"\n" not in beginning:
-        raise ValueError(f"{name} cannot be read: its lines end as on old Macs. Save it anew.")
 
 
 def _holds_zero_bytes(source: Source) -> bool:
@@ -60,16 +53,16 @@ def _holds_zero_bytes(source: Source) -> bool:
         return content.find(b"\0") >= 0
 
 
-def text_mistake(error: Exception, source: Source, separator: str) -> str:
-    """What Polars stumbled over in a text table."""
+def text_mistake(error: Exception, source: Source, separator: str, skipped: int = 0) -> str:
+    """What Polars stumbled over in a text table, of which some lines were skipped."""
     text = str(error)
     if "utf-8" in text.lower():
-        return f"{NOT_UTF8}{_place(_line_of_broken_letters(source))}. Save it as UTF-8"
+        return f"{NOT_UTF8}{_place(_line_of_broken_letters(source), skipped)}. Save it as UTF-8"
     if "more fields than defined" in text:
-        where = _place(_line_of_long_row(source, separator))
+        where = _place(_line_of_long_row(source, separator), skipped)
         return f"a row has more values than there are names of columns{where}. Correct it, or add names"
     if "as dtype `str`" in text or "CSV malformed" in text:
-        where = _place(_line_of_open_quote(source, separator))
+        where = _place(_line_of_open_quote(source, separator), skipped)
         return (
             f"a quotation mark is opened, but never closed, or stands within a value{where}. "
             "Correct it, or save the table as Parquet"
@@ -77,8 +70,8 @@ def text_mistake(error: Exception, source: Source, separator: str) -> str:
     return first_words(error)
 
 
-def _place(line: int | None) -> str:
-    return "" if line is None else f" (line {line})"
+def _place(line: int | None, skipped: int = 0) -> str:
+    return "" if line is None else f" (line {line + skipped})"
 
 
 def _line_of_broken_letters(source: Source) -> int | None:
@@ -170,6 +163,13 @@ def _finite(text: str) -> float:
 def parquet_mistake(error: BaseException) -> str:
     """What Polars stumbled over in a Parquet file."""
     return f"it is no Parquet file, or damaged or cut short ({first_words(error)}). Get it again"
+
+
+def arrow_mistake(error: BaseException) -> str:
+    """What Polars stumbled over in a file of Arrow."""
+    return (
+        f"it is no Arrow file that can be read, or damaged or cut short ({first_words(error)}). Get it again"
+    )
 
 
 def first_words(error: BaseException) -> str:

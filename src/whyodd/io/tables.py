@@ -1,46 +1,70 @@
-"""Tables from files: CSV, TSV, Parquet, JSON, and arrays of numbers."""
+"""Tables from files: text, JSON, Parquet, Arrow, workbooks, databases, and arrays of numbers."""
 
 from __future__ import annotations
 
-import gzip
+import csv
+import io
 import os
 import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
-from whyodd.io.table_mistakes import DAMAGED, NOT_UTF8, first_words, json_mistake, parquet_mistake
+from whyodd.io.cell_frames import with_dates
+from whyodd.io.databases import read_duckdb, read_sqlite
+from whyodd.io.encodings import as_utf8
+from whyodd.io.reading import Reading
+from whyodd.io.table_kinds import ending_of, first_bytes, kind_of
+from whyodd.io.table_mistakes import arrow_mistake, first_words, json_mistake, parquet_mistake
+from whyodd.io.unpacking import unpacked
+from whyodd.io.workbooks import read_workbook
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from numpy.typing import NDArray
 
+    from whyodd.io.table_mistakes import Source
+
 # Ending -> what usually separates the values of a text table.
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
-_JSON = (".jsonl", ".ndjson", ".json")
-_PACKED = tuple(f"{ending}.gz" for ending in (*_SEPARATORS, *_JSON))
-_ENDINGS = (*_SEPARATORS, ".parquet", *_JSON, ".npy", ".npz", *_PACKED)
+_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 # In place of the name of a file.
 STANDARD_INPUT = Path("-")
-_GZIP, _PARQUET, _MARK = b"\x1f\x8b", b"PAR1", b"\xef\xbb\xbf"
+_MARK = b"\xef\xbb\xbf"
 
 
-def read_table(path: Path | str, as_written: Collection[str] = ()) -> Any:
-    """Table of a file as a Polars frame; what kind of file it is, its ending says.
+def read_table(
+    path: Path | str,
+    as_written: Collection[str] = (),
+    *,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    table: str | None = None,
+    notes: list[str] | None = None,
+) -> Any:
+    """Table of a file as a Polars frame; what kind of file it is, its first bytes say, or else its ending.
 
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv`` or ``.txt`` with names in the first line and commas, semicolons, tabs or bars
-        between values, whichever fits; a row with fewer values has gaps at its end. ``.jsonl`` or
-        ``.ndjson`` with an object per line, ``.json`` with an array of objects; all these also ``.gz``.
-        ``.parquet``. ``.npy`` or ``.npz`` with one array of numbers (n,) or (n, columns). "-" is standard
-        input: CSV, JSON or Parquet, as its first bytes say.
+        ``.csv``, ``.tsv`` or ``.txt`` with commas, semicolons, tabs or bars between values, whichever fits; a
+        row with fewer values has gaps at its end. ``.jsonl`` or ``.ndjson`` with an object per line,
+        ``.json`` with an array of objects; all these also ``.gz`` and ``.zst``. ``.parquet``; ``.arrow``,
+        ``.feather`` or ``.ipc``. Workbooks: ``.xlsx``, ``.xls``, ``.ods``. Databases: ``.sqlite``, ``.db``,
+        ``.duckdb``. ``.npy`` or ``.npz`` with one array of numbers (n,) or (n, columns). "-" is standard
+        input.
     as_written : collection of str, optional
         Columns that name rows: in text 007 is no 7, and no number is rounded.
+    encoding : str, optional
+        Of text and JSON, such as "cp1252"; by default found from the file.
+    sheet, table : str, optional
+        Name or number, from 1, of a workbook's sheet or a database's table; by default the only one with
+        rows.
+    notes : list of str, optional
+        Gains what people should know: an encoding that was found, lines that were left out, names changed.
 
     Returns
     -------
@@ -50,16 +74,37 @@ def read_table(path: Path | str, as_written: Collection[str] = ()) -> Any:
     path = Path(path)
     check_table(path)
     name = table_name(path)
+    notes = [] if notes is None else notes
+    reading = Reading(name, tuple(as_written), ending_of(path), encoding, sheet, table, notes)
     with _clear_errors(name):
-        if path == STANDARD_INPUT:
-            frame = _read_input(name, as_written)
-        else:
-            frame = _read(path, _ending(path), name, as_written)
+        source = _source(path, name)
+        source = unpacked(source, first_bytes(source), name)
+        if not isinstance(source, Path) and not source:
+            raise ValueError(f"{name} is empty.")
+        kind = kind_of(source, reading.ending, name)
+        _tell_unused(kind, reading)
+        frame = READERS[kind](source, reading)
     if frame.width == 0:
         raise ValueError(f"{name} has no columns.")
     if frame.height == 0:
         raise ValueError(f"{name} has names of columns, but no rows.")
     return _with_known_types(frame, as_written)
+
+
+# Option -> the kinds of files that it is for.
+_OPTIONS = {
+    "encoding": ("text", "lines", "json"),
+    "sheet": ("workbook",),
+    "table": ("sqlite", "duckdb"),
+}
+
+
+def _tell_unused(kind: str, reading: Reading) -> None:
+    for option, kinds in _OPTIONS.items():
+        if getattr(reading, option) is not None and kind not in kinds:
+            reading.notes.append(
+                f"{reading.name}: --{option} is not for this kind of file, and was not used."
+            )
 
 
 def _with_known_types(frame: Any, as_written: Collection[str]) -> Any:
@@ -79,16 +124,6 @@ def shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", errors="replace")
 
 
-def _ending(path: Path) -> str:
-    name = path.name.lower()
-    for ending in _ENDINGS:
-        if name.endswith(ending):
-            return ending
-    raise ValueError(
-        f"{path}: cannot tell from its name what kind of table it is. Known endings: {', '.join(_ENDINGS)}."
-    )
-
-
 def check_table(path: Path) -> None:
     """Error if there is no file that looks like a table; quick, before anything is read."""
     if path == STANDARD_INPUT:
@@ -97,84 +132,77 @@ def check_table(path: Path) -> None:
         raise ValueError(f"{path} is a folder, expected a file with a table.")
     if not path.exists():
         raise ValueError(f"There is no file {path}.")
-    _ending(path)
     # Pipes have no size.
     if path.is_file() and path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
 
 
-def _read(path: Path, ending: str, name: str, as_written: Collection[str]) -> Any:
-    if ending == ".parquet":
-        return _read_parquet(path if _is_plain(path) else path.read_bytes(), name)
-    if ending in (".npy", ".npz"):
-        return _frame_of_array(_only_array(path))
-    kind = ending.removesuffix(".gz")
-    source = path if kind == ending and _is_plain(path) else _unpacked(path.read_bytes())
-    if kind in _JSON:
-        return _read_json(source, kind, name)
-    return _read_text(source, name, _SEPARATORS[kind], as_written)
+def _source(path: Path, name: str) -> Source:
+    """A file that others may read by its name, or the bytes of what cannot be read twice."""
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise ValueError(f"{name} is closed. Name a file, or pipe a table into this command.")
+        return sys.stdin.buffer.read()
+    # Polars wants names in UTF-8.
+    is_plain = path.is_file() and os.fsencode(path) == str(path).encode("utf-8", errors="replace")
+    return path if is_plain else path.read_bytes()
 
 
-def _is_plain(path: Path) -> bool:
-    """Whether others may read a file by its name: a pipe is read once, and Polars wants names in UTF-8."""
-    return path.is_file() and os.fsencode(path) == str(path).encode("utf-8", errors="replace")
-
-
-def _read_input(name: str, as_written: Collection[str]) -> Any:
-    if sys.stdin is None:
-        raise ValueError(f"{name} is closed. Name a file, or pipe a table into this command.")
-    content = sys.stdin.buffer.read()
-    if content.startswith(_PARQUET):
-        return _read_parquet(content, name)
-    content = _unpacked(content)
-    first = content[:1000].removeprefix(_MARK).lstrip()[:1]
-    if first in (b"{", b"["):
-        return _read_json(content, ".json", name)
-    return _read_text(content, name, ",", as_written)
-
-
-def _read_parquet(source: Path | bytes, name: str) -> Any:
+def _read_parquet(source: Source, reading: Reading) -> Any:
     pl = polars()
     try:
         return pl.read_parquet(source, glob=False)  # a name such as [a].parquet is no pattern
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise ValueError(f"{name} cannot be read: {parquet_mistake(error)}.") from None
+        raise ValueError(f"{reading.name} cannot be read: {parquet_mistake(error)}.") from None
 
 
-def _unpacked(content: bytes) -> bytes:
-    return gzip.decompress(content) if content.startswith(_GZIP) else content
+def _read_arrow(source: Source, reading: Reading) -> Any:
+    """A file of Arrow, also called Feather, or a stream of it."""
+    pl = polars()
+    read = pl.read_ipc if first_bytes(source).startswith(b"ARROW1") else pl.read_ipc_stream
+    content = source if isinstance(source, bytes) else source.read_bytes()
+    try:
+        return read(content)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ValueError(f"{reading.name} cannot be read: {arrow_mistake(error)}.") from None
 
 
-def _read_text(source: Path | bytes, name: str, usual: str, as_written: Collection[str]) -> Any:
+def _read_text(source: Source, reading: Reading) -> Any:
     from whyodd.io.text_tables import read_text_table
 
     polars()
-    return read_text_table(source, name, usual, as_written)
+    source = as_utf8(source, reading.name, reading.encoding, reading.notes)
+    usual = _SEPARATORS.get(reading.ending, ",")
+    return read_text_table(source, reading.name, usual, reading.as_written, reading.notes)
 
 
-def _read_json(source: Path | bytes, kind: str, name: str) -> Any:
-    """Objects one per line, or, where that is allowed, as one array."""
+def _read_json(source: Source, reading: Reading) -> Any:
+    """Objects as one array, or one per line."""
+    content = _json_bytes(source, reading)
+    is_array = content[:1000].lstrip().startswith(b"[")
+    return _parsed_json(content, is_array, reading)
+
+
+def _read_lines(source: Source, reading: Reading) -> Any:
+    return _parsed_json(_json_bytes(source, reading), False, reading)
+
+
+def _json_bytes(source: Source, reading: Reading) -> bytes:
+    source = as_utf8(source, reading.name, reading.encoding, reading.notes)
+    return (source if isinstance(source, bytes) else source.read_bytes()).removeprefix(_MARK)
+
+
+def _parsed_json(content: bytes, is_array: bool, reading: Reading) -> Any:
     pl = polars()
-    content = (source if isinstance(source, bytes) else source.read_bytes()).removeprefix(_MARK)
-    is_array = kind == ".json" and content[:1000].lstrip().startswith(b"[")
     read = pl.read_json if is_array else pl.read_ndjson
     try:
-        return _with_dates(read(content, infer_schema_length=None))
+        return with_dates(read(content, infer_schema_length=None))
     except pl.exceptions.NoDataError:
         raise
-    except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{name} cannot be read: {json_mistake(error, content, is_array)}.") from None
-
-
-def _with_dates(frame: Any) -> Any:
-    """Texts that are all dates as dates; JSON has none of its own."""
-    pl = polars()
-    for name in frame.select(pl.col(pl.String)).columns:
-        try:
-            frame = frame.with_columns(pl.col(name).str.to_datetime())
-        except pl.exceptions.PolarsError:
-            continue  # no dates
-    return frame
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(
+            f"{reading.name} cannot be read: {json_mistake(error, content, is_array)}."
+        ) from None
 
 
 def _frame_of_array(array: NDArray[Any]) -> Any:
@@ -183,28 +211,48 @@ def _frame_of_array(array: NDArray[Any]) -> Any:
     return polars().DataFrame(dict(zip(names, columns, strict=True)))
 
 
-def _only_array(path: Path) -> NDArray[Any]:
+def _read_array(source: Source, reading: Reading) -> Any:
+    return _frame_of_array(_only_array(source, reading.name))
+
+
+def _only_array(source: Source, name: str) -> NDArray[Any]:
     try:
-        arrays = _arrays(path)
-    except (ValueError, EOFError, BadZipFile):
-        raise ValueError(f"{path} cannot be read: it holds no arrays of numbers.") from None
+        arrays = _arrays(source)
+    except (ValueError, EOFError, BadZipFile, NotImplementedError, zlib.error, TokenError, OSError):
+        raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.") from None
+    if any(isinstance(array, bytes) for array in arrays.values()):
+        raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.")
     if len(arrays) != 1:
-        raise ValueError(f"{path} holds {len(arrays)} arrays, expected one: {', '.join(arrays)}.")
+        raise ValueError(f"{name} holds {len(arrays)} arrays, expected one: {', '.join(arrays)}.")
     array = next(iter(arrays.values()))
     if array.ndim not in (1, 2) or array.size == 0 or array.dtype.kind not in "fiub":
         raise ValueError(
-            f"{path} holds an array of shape {array.shape} and type {array.dtype}, expected numbers: (n,) or "
+            f"{name} holds an array of shape {array.shape} and type {array.dtype}, expected numbers: (n,) or "
             "(n, columns)."
         )
     return array
 
 
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+def _arrays(source: Source) -> dict[str, NDArray[Any]]:
     import numpy as np  # here, since the command line asks for help without it
 
-    with path.open("rb") as file:
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         loaded = np.load(file, allow_pickle=False)  # never executes code from the file
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+
+
+# Kind of file -> its reader.
+READERS: dict[str, Callable[[Source, Reading], Any]] = {
+    "text": _read_text,
+    "lines": _read_lines,
+    "json": _read_json,
+    "parquet": _read_parquet,
+    "arrow": _read_arrow,
+    "workbook": read_workbook,
+    "sqlite": read_sqlite,
+    "duckdb": read_duckdb,
+    "array": _read_array,
+}
 
 
 @contextmanager
@@ -215,16 +263,12 @@ def _clear_errors(name: str) -> Iterator[None]:
         yield
     except pl.exceptions.NoDataError:
         raise ValueError(f"{name} is empty.") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise ValueError(f"{name} cannot be read: {DAMAGED}.") from None
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{name} cannot be read: {_reason(error)}.") from None
+        raise ValueError(f"{name} cannot be read: {first_words(error)}.") from None
+    except csv.Error as error:
+        raise ValueError(f"{name} cannot be read: {first_words(error)}.") from None
     except OSError as error:
         raise OSError(f"{name} cannot be read: {error.strerror or first_words(error)}.") from None
-
-
-def _reason(error: Exception) -> str:
-    return f"{NOT_UTF8}. Save it as UTF-8" if "utf-8" in str(error).lower() else first_words(error)
 
 
 def polars() -> Any:

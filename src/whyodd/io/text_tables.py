@@ -5,20 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from whyodd.io.table_mistakes import LONGEST_LINE, NOT_UTF8, check_is_text, text_mistake
+from whyodd.io.column_names import clean_names
+from whyodd.io.missing_words import NOTHING
+from whyodd.io.table_mistakes import LONGEST_LINE, check_is_text, text_mistake
+from whyodd.io.text_cleaning import clean_beginning, clean_rest, with_plain_line_ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from whyodd.io.table_mistakes import Source
 
-# How people write that there is no value; nothing at all is one anyway.
-_NOTHING = ["NA", "N/A", "n/a", "na", "null", "NULL", "None", "-"]
 _SEPARATORS = (",", ";", "\t", "|")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 # What other programs put between values.
@@ -45,23 +45,36 @@ class Layout:
     decimal_comma: bool = False
 
 
-def read_text_table(source: Source, name: str, usual: str = ",", as_written: Collection[str] = ()) -> Any:
-    """Polars frame of a text table with names in its first line.
+def read_text_table(
+    source: Source,
+    name: str,
+    usual: str = ",",
+    as_written: Collection[str] = (),
+    notes: list[str] | None = None,
+) -> Any:
+    """Polars frame of a text table.
 
     Parameters
     ----------
     source : path or bytes
+        Text in UTF-8.
     name : str
         What messages call it.
     usual : str, default ","
         What is expected to separate values; another separator is taken if it fits and this one does not.
     as_written : collection of str, optional
         Columns whose values stay as they are written: 007 is no 7.
+    notes : list of str, optional
+        Gains what was left out around the table, and names that were changed.
     """
     import polars as pl
 
-    sample = _sample(source, name)
-    layout = layout_of(sample, name, usual)
+    notes = [] if notes is None else notes
+    source = with_plain_line_ends(source)
+    cleaned = clean_beginning(source, _sample(source, name), name, notes)
+    layout = layout_of(cleaned.sample, name, usual, cleaned.separator)
+    cleaned, with_units = clean_rest(cleaned, layout.separator, name, notes)
+    source, sample = cleaned.source, cleaned.sample
     # A name such as [a].csv is no pattern.
     options: dict[str, Any] = {
         "separator": layout.separator,
@@ -69,22 +82,31 @@ def read_text_table(source: Source, name: str, usual: str = ",", as_written: Col
         "glob": False,
     }
     known = pl.read_csv(source, n_rows=0, **options).columns
-    names = _checked_names(_first_record(sample, layout.separator, known), name)
+    written = _first_record(sample, layout.separator, known) if with_units is None else with_units
+    names = _checked_names(written, name, notes)
     as_written = {*as_written, *_codes(sample, layout.separator, names)}
     wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written}
     try:
         frame = _read_with_wide_types(source, known, wide, options)
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{name} cannot be read: {text_mistake(error, source, layout.separator)}.") from None
+        mistake = text_mistake(error, source, layout.separator, cleaned.skipped)
+        raise ValueError(f"{name} cannot be read: {mistake}.") from None
     frame.columns = names
-    return _with_numbers(frame, as_written)
+    return _with_numbers(_without_nothing(frame, written), as_written)
+
+
+def _without_nothing(frame: Any, written: list[str]) -> Any:
+    """The frame without columns that have neither a name nor a value: separators at the ends of lines."""
+    pairs = zip(written, frame.columns, strict=True)
+    nothing = [name for text, name in pairs if not text.strip() and frame[name].null_count() == frame.height]
+    return frame.drop(nothing) if frame.height else frame
 
 
 # ---- what separates values --------------------------------------------------------------------------------
 
 
-def layout_of(sample: str, name: str, usual: str = ",") -> Layout:
-    r"""Layout of a table that begins with ``sample``.
+def layout_of(sample: str, name: str, usual: str = ",", told: str | None = None) -> Layout:
+    r"""Layout of a table that begins with ``sample``; what separates values may be told.
 
     Examples
     --------
@@ -92,6 +114,8 @@ def layout_of(sample: str, name: str, usual: str = ",") -> Layout:
     >>> layout_of("a;b\n1,5;2\n", "t.csv")
     Layout(separator=';', decimal_comma=True)
     """
+    if told is not None:
+        return Layout(told, told != "," and _has_decimal_commas(sample, told))
     shares = {separator: _agreement(sample, separator) for separator in _SEPARATORS}
     possible = {key: share for key, share in shares.items() if share > 0.0 or (key == usual and share == 0.0)}
     if not possible:
@@ -173,20 +197,11 @@ def _first_record(sample: str, separator: str, known: list[str]) -> list[str]:
     return record if len(record) == len(known) else known
 
 
-def _checked_names(names: list[str], name: str) -> list[str]:
-    """Names without blanks around them; a column without a name is called by its place."""
-    stripped = [column.strip() for column in names]
-    if all(map(_is_number, stripped)):
+def _checked_names(names: list[str], name: str, notes: list[str]) -> list[str]:
+    """Names that all differ; a column without a name is called by its place."""
+    if all(map(_is_number, names)):
         raise ValueError(f"The first line of {name} holds numbers, expected names of columns. Add them.")
-    if not any(stripped):
-        raise ValueError(f"The first line of {name} holds no names of columns. Add them.")
-    if any("\ufffd" in column for column in stripped):
-        raise ValueError(f"{name} cannot be read: {NOT_UTF8} (line 1). Save it as UTF-8.")
-    named = [column or f"column {place}" for place, column in enumerate(stripped, start=1)]
-    twice = [column for column, count in Counter(named).items() if count > 1]
-    if twice:
-        raise ValueError(f"{name} has two columns {twice[0]!r}. Rename one.")
-    return named
+    return clean_names(names, name, notes)
 
 
 def _is_number(text: str) -> bool:
@@ -210,7 +225,7 @@ def _read_with_wide_types(
         try:
             return pl.read_csv(
                 source,
-                null_values=_NOTHING,
+                null_values=NOTHING,
                 try_parse_dates=True,
                 infer_schema_length=_TYPED_ROWS,
                 schema_overrides=wide,

@@ -1,0 +1,90 @@
+"""Packed files, unpacked as far as memory should go."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from whyodd.io.table_mistakes import DAMAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whyodd.io.table_mistakes import Source
+
+# A few kilobytes can unpack to any size: what is larger is refused before it fills the memory.
+LARGEST_UNPACKED = 2 << 30
+_STEP = 1 << 20
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def unpacked(source: Source, beginning: bytes, name: str) -> Source:
+    """What is packed with gzip or zstd as bytes, anything else as it is.
+
+    Parameters
+    ----------
+    source : path or bytes
+    beginning : bytes
+        Its first bytes, which tell whether it is packed.
+    name : str
+        What messages call it.
+    """
+    opener = next((opener for first, opener in _OPENERS.items() if beginning.startswith(first)), None)
+    if opener is None:
+        return source
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        return _read_all(opener(file), name)
+
+
+def _read_all(packed: Any, name: str) -> bytes:
+    parts, size = [], 0
+    try:
+        while part := packed.read(_STEP):
+            size += len(part)
+            if size > LARGEST_UNPACKED:
+                raise ValueError(
+                    f"{name} unpacks to more than {LARGEST_UNPACKED >> 30} GiB, the most that is read from a "
+                    "packed file. Unpack it yourself, or save it as Parquet."
+                )
+            parts.append(part)
+    except (EOFError, zlib.error, gzip.BadGzipFile, _zstd_error()):
+        raise ValueError(f"{name} cannot be read: {DAMAGED}.") from None
+    return b"".join(parts)
+
+
+def _open_gzip(file: Any) -> Any:
+    return gzip.GzipFile(fileobj=file)
+
+
+def _open_zstd(file: Any) -> Any:
+    return _zstd().ZstdFile(file)
+
+
+def _zstd() -> Any:
+    """The reader of zstd: part of Python since 3.14."""
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Reading .zst files needs backports.zstd: it is not installed. Run: pip install 'whyodd[files]'"
+        ) from None
+    return zstd
+
+
+def _zstd_error() -> type[Exception]:
+    """What the reader of zstd raises, or, where there is none, what nothing else raises here."""
+    try:
+        error: type[Exception] = _zstd().ZstdError
+    except ModuleNotFoundError:
+        return zlib.error
+    return error
+
+
+# First bytes -> how to open what follows.
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {_GZIP: _open_gzip, _ZSTD: _open_zstd}
