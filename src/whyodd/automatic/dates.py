@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from whyodd.automatic.rarity import surprise
 from whyodd.automatic.reading import read_columns
 from whyodd.automatic.steps import remember_columns
 
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _SECONDS = "datetime64[s]"
+CLOCK = "hour of the day"
 # Cycle -> (its length in seconds, the span in seconds from which a column shows all of it).
 _CYCLES = {
-    "hour of the day": (_DAY, _DAY),
+    CLOCK: (_DAY, _DAY),
     "day of the week": (7.0 * _DAY, 7.0 * _DAY),
     "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
 }
 _ELAPSED = "time elapsed"
+_CLOCK_TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
+_NO_DAY = dt.date(1970, 1, 1)
 
 
 def choose_parts(dates: Dates) -> tuple[str, ...]:
@@ -40,13 +45,13 @@ def choose_parts(dates: Dates) -> tuple[str, ...]:
     span = np.ptp(seconds)
     parts = [] if np.all(np.diff(seconds) >= 0.0) else [_ELAPSED]
     for name, (_, needed) in _CYCLES.items():
-        if span >= needed and (name != "hour of the day" or np.any(seconds % _DAY != 0.0)):
+        if span >= needed and (name != CLOCK or np.any(seconds % _DAY != 0.0)):
             parts.append(name)
     return tuple(parts)
 
 
 def dates_of(column: RawColumn, name: str = "") -> Dates:
-    """Dates (n,) to the second, NaT in the gaps, of dates or of texts such as 2024-02-29T12:30."""
+    """Dates (n,) to the second, NaT in the gaps, of dates, times, or texts such as 2024-02-29T12:30."""
     if column.values.dtype.kind == "M":
         return column.values.astype(_SECONDS)
     dates = np.full(column.values.size, np.datetime64("NaT"), dtype=_SECONDS)
@@ -66,6 +71,10 @@ def _without_zone(value: Any) -> Any:
     """The date as the clock in its time zone shows it."""
     if isinstance(value, dt.datetime):
         return value.replace(tzinfo=None)
+    if isinstance(value, str) and _CLOCK_TIME.fullmatch(value):
+        value = dt.time.fromisoformat(value)
+    if isinstance(value, dt.time):  # of no day
+        return dt.datetime.combine(_NO_DAY, value.replace(tzinfo=None))
     return value.removesuffix("Z") if isinstance(value, str) else value
 
 
@@ -74,7 +83,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
 
     A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
     is near 01:00. Time elapsed is standardised. A missing date lies in the middle of all circles, at the mean
-    time. If there are any in training, one more number marks them.
+    time, and one more number marks it: -log of the share of rows that have none.
 
     Parameters
     ----------
@@ -86,8 +95,12 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     mean_, scale_ : float
         Of the time elapsed, in seconds since 1970.
     has_gaps_ : bool
-        Whether missing dates are marked.
+        Whether missing dates are marked; files of 0.1 may not.
+    mark_ : float
+        What marks them.
     """
+
+    mark_: float = 1.0  # of files of 0.1
 
     def __init__(self, parts: tuple[str, ...] = (_ELAPSED,)) -> None:
         self.parts = parts
@@ -96,7 +109,9 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         """Learn mean and scale of the time elapsed from a frame or array (n, 1)."""
         remember_columns(self, X)
         seconds = self._seconds(X)
-        self.has_gaps_ = bool(np.isnan(seconds).any())
+        self.has_gaps_ = True
+        n_gaps = int(np.isnan(seconds).sum())
+        self.mark_ = max(surprise(max(n_gaps, 1) / (seconds.size + 1.0)), 1.0)
         self.mean_ = float(np.nanmean(seconds))
         self.scale_ = float(np.nanstd(seconds)) or 1.0
         return self
@@ -114,7 +129,8 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
                 numbers += [np.cos(angle), np.sin(angle)]
         gaps = np.isnan(seconds)
         columns = [np.where(gaps, 0.0, column) for column in numbers]
-        return np.column_stack([*columns, gaps] if self.has_gaps_ else columns).astype(np.float64)
+        columns += [self.mark_ * gaps] * self.has_gaps_
+        return np.column_stack(columns).astype(np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the numbers: column and part."""
