@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from whyodd.automatic.rarity import surprise
+from whyodd.automatic.rarity import Rarity, surprise
 from whyodd.automatic.reading import read_columns
 from whyodd.automatic.steps import remember_columns
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _SECONDS = "datetime64[s]"
-CLOCK = "hour of the day"
+CLOCK, _WEEK = "hour of the day", "day of the week"
 # Cycle -> (its length in seconds, the span in seconds from which a column shows all of it).
 _CYCLES = {
     CLOCK: (_DAY, _DAY),
-    "day of the week": (7.0 * _DAY, 7.0 * _DAY),
+    _WEEK: (7.0 * _DAY, 7.0 * _DAY),
     "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
 }
+# Hours, weekdays and months, as whose values dates may be rare.
+_SLOTS = {CLOCK: 24, _WEEK: 7, "day of the year": 12}
+_ROUNDING = 1e-6  # of where a slot begins
 _ELAPSED = "time elapsed"
 _CLOCK_TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
 _NO_DAY = dt.date(1970, 1, 1)
@@ -83,7 +86,8 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
 
     A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
     is near 01:00. Time elapsed is standardised. A missing date lies in the middle of all circles, at the mean
-    time, and one more number marks it: -log of the share of rows that have none.
+    time, and the last number marks it: -log of the share of rows that have none. Before it come numbers that
+    say how rare the hour, the weekday and the month are: a Sunday is near Monday on the circle, and yet new.
 
     Parameters
     ----------
@@ -98,9 +102,13 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         Whether missing dates are marked; files of 0.1 may not.
     mark_ : float
         What marks them.
+    rarity_ : Rarity or None
+        How rare hours, weekdays and months are, of the cycles in use.
     """
 
-    mark_: float = 1.0  # of files of 0.1
+    # Of files of 0.1.
+    mark_: float = 1.0
+    rarity_: Rarity | None = None
 
     def __init__(self, parts: tuple[str, ...] = (_ELAPSED,)) -> None:
         self.parts = parts
@@ -112,6 +120,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         self.has_gaps_ = True
         n_gaps = int(np.isnan(seconds).sum())
         self.mark_ = max(surprise(max(n_gaps, 1) / (seconds.size + 1.0)), 1.0)
+        self.rarity_ = Rarity().fit(_slots(seconds, self._cycles)) if self._cycles else None
         self.mean_ = float(np.nanmean(seconds))
         self.scale_ = float(np.nanstd(seconds)) or 1.0
         return self
@@ -129,21 +138,47 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
                 numbers += [np.cos(angle), np.sin(angle)]
         gaps = np.isnan(seconds)
         columns = [np.where(gaps, 0.0, column) for column in numbers]
+        if self.rarity_ is not None:
+            rare = self.rarity_.transform(_slots(seconds, self._cycles))
+            columns += [np.where(gaps, 0.0, column) for column in rare.T]
         columns += [self.mark_ * gaps] * self.has_gaps_
         return np.column_stack(columns).astype(np.float64)
+
+    @property
+    def shown_parts(self) -> list[str]:
+        """The part that each number shows; the last says that the date is missing."""
+        of_cycles = [part for part in self.parts for _ in range(1 if part == _ELAPSED else 2)]
+        rare = [] if self.rarity_ is None else self._cycles
+        return [*of_cycles, *rare, *["missing"] * self.has_gaps_]
+
+    @property
+    def n_marks(self) -> int:
+        """How many of the last numbers are marks, in units of surprise."""
+        return (0 if self.rarity_ is None else len(self._cycles)) + int(self.has_gaps_)
+
+    @property
+    def _cycles(self) -> list[str]:
+        return [part for part in self.parts if part in _CYCLES]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the numbers: column and part."""
         given = getattr(self, "feature_names_in_", ["x0"]) if input_features is None else input_features
-        ends = [
-            part if part == _ELAPSED else f"{part} ({wave})"
-            for part in self.parts
-            for wave in ([""] if part == _ELAPSED else ["cos", "sin"])
-        ]
-        return np.array([f"{given[0]}: {end}" for end in ends + ["missing"] * self.has_gaps_], dtype=object)
+        waves = {part: iter(("cos", "sin", "rarity")) for part in self.parts if part != _ELAPSED}
+        ends = [f"{part} ({next(waves[part])})" if part in waves else part for part in self.shown_parts]
+        return np.array([f"{given[0]}: {end}" for end in ends], dtype=object)
 
     def _seconds(self, X: Any) -> NDArray[np.float64]:
         """Seconds since 1970 (n,), NaN in the gaps."""
         (column,) = read_columns(X)
         dates = dates_of(column)
         return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
+
+
+def _slots(seconds: NDArray[np.float64], cycles: list[str]) -> NDArray[np.object_]:
+    """The hour, weekday or month (n, k) of each cycle as a whole number, -1 in the gaps."""
+    found = []
+    for cycle in cycles:
+        length, n_slots = _CYCLES[cycle][0], _SLOTS[cycle]
+        slots = np.floor(n_slots * (np.nan_to_num(seconds) / length % 1.0) + _ROUNDING) % n_slots
+        found.append(np.where(np.isnan(seconds), -1.0, slots).astype(int).astype(object))
+    return np.column_stack(found)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from whyodd.automatic.dates import CLOCK, choose_parts, dates_of
 from whyodd.automatic.values_told import told_values
+from whyodd.inputs.copies import first_copies, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,6 +116,7 @@ def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> li
     from whyodd.automatic.overruling import checked_types, judge_as  # it asks for the rules below
 
     given = checked_types(types, table.names)
+    table = _once(table)
     columns = []
     for name, key, column in zip(table.names, table.keys, table.columns, strict=True):
         found = judge_as(column, name, given[name]) if name in given else judge(column, name)
@@ -122,6 +124,15 @@ def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> li
         n_gaps = int(column.gaps.sum())
         columns.append(Column(name, key, **found, n_gaps=n_gaps, n_distinct=distinct, values=values))
     return columns
+
+
+def _once(table: RawTable) -> RawTable:
+    """The table without copies, if every row comes equally often: what differs in all rows names them."""
+    first = first_copies(table.data)
+    chosen = np.unique(first)
+    if repeated(first) == 1 or chosen.size < ENOUGH_ROWS:
+        return table
+    return replace(table, data=table.rows(chosen), n_rows=chosen.size)
 
 
 def judge(column: RawColumn, name: str) -> dict[str, Any]:

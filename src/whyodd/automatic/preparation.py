@@ -54,7 +54,9 @@ def groups_of(preparation: ColumnTransformer) -> list[list[int]]:
             groups += [list(range(place.start + part.start, place.start + part.stop)) for part in parts]
             groups += [[column] for column in range(place.stop - len(parts), place.stop)]
         elif isinstance(step, DateParts):
-            groups.append(list(range(place.start, place.stop)))
+            first_mark = place.stop - step.n_marks
+            groups.append(list(range(place.start, first_mark)))
+            groups += [[column] for column in range(first_mark, place.stop)]
     return groups
 
 

@@ -63,13 +63,13 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 def _entries(values: Iterable[Hashable]) -> tuple[dict[Any, float], float]:
     """The entries of the categories, and of one that is new."""
     counts = Counter(values)
-    n = counts.total() + 1  # as if one more row were to come
+    n = counts.total()
     sizes = np.sort(np.fromiter(counts.values(), dtype=np.intp))
     rows = np.concatenate([[0], np.cumsum(sizes)])
 
     def entry(count: int) -> float:
         alike = int(np.searchsorted(sizes, _ALIKE * count, side="right"))
-        return surprise(max(int(rows[alike]), 1) / n)
+        return surprise(int(rows[alike]) / n)
 
     n_own = int(np.count_nonzero(sizes == 1))
-    return {value: entry(count) for value, count in counts.items()}, surprise(max(n_own, 1) / n)
+    return {value: entry(count) for value, count in counts.items()}, surprise(max(n_own, 1) / (n + 1))

@@ -74,10 +74,15 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
     Where there never was a gap, it is filled with a value as far from the median as it is surprising: what
     is missing for the first time is odd, and a row of gaps is not normal because medians are.
 
+    Several gaps are as surprising together as they are alone in sum, S = Σ_i s_i, but no more than that so
+    many are missing. The mark of each is then √(s_i S): together they lie S away.
+
     Attributes
     ----------
     marks_ : ndarray of shape (marks,)
-        What marks a gap: -log of the share of rows that have one, at least 1.
+        s, what marks a gap: -log of the share of rows that have one, at least 1.
+    many_ : ndarray of shape (marks + 1,)
+        The surprise at so many gaps in a row, or more.
     first_gaps_ : ndarray of shape (k,)
         What fills a gap where there was none.
     """
@@ -91,6 +96,9 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
         gaps = np.isnan(X)
         shares = gaps.mean(axis=0)[self.indicator_.features_]
         self.marks_ = np.array([max(surprise(share), 1.0) for share in shares])
+        n_gaps = gaps[:, self.indicator_.features_].sum(axis=1)
+        n_rows = [int(np.count_nonzero(n_gaps >= k)) for k in range(self.marks_.size + 1)]
+        self.many_ = np.array([surprise(max(n, 1) / len(X)) for n in n_rows])
         center, scale = center_and_scale(np.where(gaps, self.statistics_, X))
         self.first_gaps_ = center + surprise(1.0 / (len(X) + 1.0)) * scale
         self.first_gaps_[self.indicator_.features_] = self.statistics_[self.indicator_.features_]
@@ -100,7 +108,10 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
         """Floats without gaps (n, k), then marks (n, marks)."""
         check_is_fitted(self)
         filled = np.where(np.isnan(X), self.first_gaps_, X)
-        return np.column_stack([filled, np.isnan(X[:, self.indicator_.features_]) * self.marks_])
+        surprises = np.isnan(X[:, self.indicator_.features_]) * self.marks_
+        together = np.minimum(surprises.sum(axis=1), self.many_[np.count_nonzero(surprises, axis=1)])
+        together = np.maximum(together, surprises.max(axis=1, initial=0.0))
+        return np.column_stack([filled, np.sqrt(surprises * together[:, np.newaxis])])
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -175,9 +186,9 @@ class SurpriseEncoder(SimplexEncoder):
         """Learn the categories and their shares from objects (n, columns)."""
         super().fit(X, y)
         seen = OneHotEncoder.transform(self, X)
-        n = len(seen) + 1.0
+        n = len(seen)
         self.entries_ = np.sqrt(-2.0 * np.log(np.clip(seen.sum(axis=0), 1.0, None) / n))
-        self.unseen_ = float(np.sqrt(2.0 * np.log(n)))
+        self.unseen_ = float(np.sqrt(2.0 * np.log(n + 1.0)))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from itertools import islice
@@ -258,6 +259,10 @@ def text(value: object) -> str:
         return "-"
     if is_number(value):
         return number(float(value))  # type: ignore[arg-type]
+    if isinstance(value, dt.timedelta):
+        return duration(value.total_seconds())
+    if isinstance(value, dt.datetime):
+        return str(value).removesuffix(" 00:00:00")  # a day
     return _cut(repr(value) if isinstance(value, str) else str(value))
 
 

@@ -21,13 +21,12 @@ from whyodd.findings.scoring import ScoredRows
 from whyodd.findings.table import Table, listed
 from whyodd.findings.thresholds import Limit, distribution_of, own_threshold
 from whyodd.inputs.frames import as_frame
-from whyodd.inputs.near_names import near_name
+from whyodd.inputs.near_names import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _TOP = 10
-_RENAMED_TOLD = 3
 
 
 def find(
@@ -208,19 +207,11 @@ def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> 
     if missing:
         raise ValueError(
             f"{table.name} lacks columns that the model was fitted on: {listed(missing)}. "
-            f"It has: {listed(there)}.{_renamed(missing, there, columns)}"
+            f"It has: {listed(there)}.{renamed(missing, there, columns)}"
         )
     if more := [name for name in there if name not in columns]:
         notes.append(f"{table.name}: ignored since the model was not fitted on them: {listed(more)}.")
     return frame.select([name for name in columns if name in there]).to_native()
-
-
-def _renamed(missing: Sequence[str], there: Sequence[str], known: Sequence[str]) -> str:
-    """What to rename: columns that the model does not know, but whose names are almost those it misses."""
-    new = [name for name in there if name not in known]
-    near = [(name, near_name(name, new)) for name in missing]
-    told = [f"Expected a column {name!r}, got {other!r}: rename it." for name, other in near if other]
-    return " ".join(["", *told[:_RENAMED_TOLD]])
 
 
 def _unread(model: Any, columns: Sequence[str]) -> frozenset[str]:

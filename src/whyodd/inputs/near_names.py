@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Of the letters of two names: one in five may differ.
 _ALIKE = 0.8
+_RENAMED_TOLD = 3
 
 
 def near_name(name: str, names: Sequence[str]) -> str | None:
@@ -33,6 +34,21 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     """A question to add to a sentence, with a space before it; "" if no name is near."""
     near = near_name(name, names)
     return "" if near is None else f" Did you mean {near!r}?"
+
+
+def renamed(missing: Sequence[str], there: Sequence[str], known: Sequence[str]) -> str:
+    """What to rename, after a space: columns that are not known, but almost called as those missing.
+
+    Examples
+    --------
+    >>> from whyodd.inputs.near_names import renamed
+    >>> renamed(["press"], ["Press", "temp"], ["press", "temp"])
+    " Expected a column 'press', got 'Press': rename it."
+    """
+    new = [name for name in there if name not in known]
+    near = [(name, near_name(name, new)) for name in missing]
+    told = [f"Expected a column {name!r}, got {other!r}: rename it." for name, other in near if other]
+    return "".join(f" {words}" for words in told[:_RENAMED_TOLD])
 
 
 def _plain(name: str) -> str:
