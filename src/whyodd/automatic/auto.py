@@ -12,12 +12,12 @@ from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.auto_report import AutoReport
 from whyodd.automatic.kinds import judge_columns
-from whyodd.automatic.preparation import groups_of, prepare
+from whyodd.automatic.preparation import groups_of, prepare, variables_of
 from whyodd.automatic.reading import read_table
 from whyodd.models.registry import Committee
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ def auto(
     *,
     trusted: bool = False,
     max_rows: int | None = None,
+    types: Mapping[str, str] | None = None,
     random_state: int = 0,
     progress: bool = False,
 ) -> Pipeline:
@@ -54,6 +55,9 @@ def auto(
     max_rows : int, optional
         The model is learned from at most so many rows, drawn at random: time to score a row grows with them.
         By default 1,000, or 4,000 that are trusted.
+    types : dict of str to str, optional
+        Kinds of columns that overrule what the rules say, as in ``{"store": "code"}``: number, count, code,
+        category, ordered category, yes/no, date, time of day, duration, free text, identifier.
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
@@ -78,7 +82,7 @@ def auto(
     table = read_table(frame)
     if table.n_rows < 2:
         raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
-    columns = judge_columns(table)
+    columns = judge_columns(table, types)
     _check_any_used(columns)
     with _announced(progress) as say:
         say("preparing columns")
@@ -88,7 +92,11 @@ def auto(
         Z = np.asarray(preparation.fit_transform(data), dtype=np.float64)
         say("learning")
         model = Committee(
-            bool(trusted), groups=groups_of(preparation), max_rows=max_rows, random_state=int(random_state)
+            bool(trusted),
+            groups=groups_of(preparation),
+            variables=variables_of(preparation),
+            max_rows=max_rows,
+            random_state=int(random_state),
         ).fit(Z)
         if prepared is not None:  # the model should know its rows by their places in the whole table
             model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
@@ -118,7 +126,7 @@ def _check_options(max_rows: object, random_state: object) -> None:
 
 
 def _check_any_used(columns: Sequence[Column]) -> None:
-    if all(column.kind == "set aside" for column in columns):
+    if not any(column.is_used for column in columns):
         reasons = "; ".join(f"{column.name!r}: {column.note}" for column in columns[:5])
         raise ValueError(f"No column of frame can be used ({reasons}). Add columns that vary.")
 

@@ -36,7 +36,7 @@ class AutoReport:
     @property
     def set_aside(self) -> dict[str, str]:
         """Columns that are not used, and the reason."""
-        return {column.name: column.note for column in self.columns if column.kind == "set aside"}
+        return {column.name: column.note for column in self.columns if not column.is_used}
 
     @property
     def told(self) -> str:
@@ -50,7 +50,7 @@ class AutoReport:
             "" if self.n_fitted == self.n_rows else f" (the model is learned from {self.n_fitted:,} of them)"
         )
         lines = [f"{self.n_rows:,} rows{sample}, {len(self.columns)} columns"]
-        used = [column for column in self.columns if column.kind != "set aside"]
+        used = [column for column in self.columns if column.is_used]
         for kind in dict.fromkeys(column.kind for column in used):
             lines += _lines_of_kind(kind, [column for column in used if column.kind == kind])
         if self.set_aside:

@@ -3,30 +3,65 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from whyodd.automatic.dates import choose_parts, dates_of
+from whyodd.automatic.dates import CLOCK, choose_parts, dates_of
+from whyodd.automatic.values_told import told_values
+from whyodd.inputs.copies import first_copies, repeated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from whyodd.automatic.reading import RawColumn, RawTable
 
-Kind = Literal["number", "category", "mixed category", "date", "set aside"]
+Kind = Literal[
+    "number",
+    "count",
+    "code",
+    "category",
+    "ordered category",
+    "yes/no",
+    "date",
+    "time of day",
+    "duration",
+    "free text",
+    "identifier",
+    "constant",
+    "other",
+]
+# How a column enters the model.
+Use = Literal["number", "category", "mixed category", "date", "nothing"]
 
 # With fewer rows that all values differ, or that there are only two, says little.
-_ENOUGH_ROWS = 20
-# From so many different texts per row on they are names, identifiers or free text.
-_ID_SHARE = 0.5
+ENOUGH_ROWS = 20
+# From so many different texts per row on, or rows with a text of their own, they are names or free text.
+_ID_SHARE, _OWN_SHARE = 0.5, 0.25
+# Rows that share a code, on average: identifiers name one row each, codes name many.
+_ROWS_PER_CODE = 5
+# The last word of a column's name, where whole numbers in it name things.
+_CODE_NAMES = frozenset(
+    {
+        *("id", "ids", "code", "zip", "plz", "postcode", "nr", "no", "type", "kind", "group", "category"),
+        *("store", "shop", "branch", "region", "department", "dept", "station", "area", "district"),
+        *("machine", "account"),
+    }
+)
+# Words of a text on average from which on it is prose; and how many texts are looked at.
+_PROSE_WORDS, _TEXTS_READ = 4.0, 1_000
 # Squares of larger numbers, and of smaller differences, leave the range of floats.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 # Beyond it not every whole number is a float.
 _LARGEST_WHOLE = 2.0**53
 # Values that categories may have as they are; others are told apart as texts.
-_LABELS = ("boolean", "number", "text")
+LABELS = ("boolean", "number", "text")
+_YES_NO = (
+    {"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"on", "off"},
+)  # fmt: skip
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?Z?")
 
 
@@ -41,103 +76,224 @@ class Column:
     key : str or int
         What a ``ColumnTransformer`` calls it.
     kind : str
-        How it enters the model; "set aside" if it does not.
+        What it is.
     note : str
-        Why, where this is not obvious; "" else.
+        What was done with it and why, where this is not obvious; "" else.
     is_constant : bool
         Whether it is set aside because it has but one value.
     parts : tuple of str
         For dates: what is made of them.
+    used_as : str
+        How it enters the model; "nothing" if it does not. "" in files of 0.1, whose kind says it.
+    why : str
+        Why it is of this kind.
+    n_gaps, n_distinct : int
+        How many values are missing, and how many different ones there are.
+    values : str
+        Its range, or some of its values.
     """
 
     name: str
     key: str | int
-    kind: Kind
+    kind: str
     note: str = ""
     is_constant: bool = False
     parts: tuple[str, ...] = ()
+    used_as: str = ""
+    why: str = ""
+    n_gaps: int = 0
+    n_distinct: int = 0
+    values: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it enters the model."""
+        return self.used_as != "nothing" and self.kind != "set aside"
 
 
-def judge_columns(table: RawTable) -> list[Column]:
-    """Kind of each column of the table."""
-    found = zip(table.names, table.keys, table.columns, strict=True)
-    return [Column(name, key, **_judge(column, name)) for name, key, column in found]
+def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> list[Column]:
+    """Kind of each column of the table; ``types`` are the kinds that people say columns have."""
+    from whyodd.automatic.overruling import checked_types, judge_as  # it asks for the rules below
+
+    given = checked_types(types, table.names)
+    table = _once(table)
+    columns = []
+    for name, key, column in zip(table.names, table.keys, table.columns, strict=True):
+        found = judge_as(column, name, given[name]) if name in given else judge(column, name)
+        distinct, values = told_values(column)
+        n_gaps = int(column.gaps.sum())
+        columns.append(Column(name, key, **found, n_gaps=n_gaps, n_distinct=distinct, values=values))
+    return columns
 
 
-def _judge(column: RawColumn, name: str) -> dict[str, Any]:
-    """Keywords of a ``Column``."""
+def _once(table: RawTable) -> RawTable:
+    """The table without copies, if every row comes equally often: what differs in all rows names them."""
+    first = first_copies(table.data)
+    chosen = np.unique(first)
+    if repeated(first) == 1 or chosen.size < ENOUGH_ROWS:
+        return table
+    return replace(table, data=table.rows(chosen), n_rows=chosen.size)
+
+
+def judge(column: RawColumn, name: str) -> dict[str, Any]:
+    """Keywords of a ``Column``: the rules, by what the values have in common."""
     if column.family == "nothing":
-        return _aside("it has no values at all")
-    if column.family == "mixed" or (column.is_category and column.family not in _LABELS):
-        return _judge_labels(column, _distinct([str(value) for value in column.present]), "mixed category")
+        return aside("constant", "it has no values at all")
+    if column.is_category and column.family not in LABELS:
+        return judge_labels(column)
     if column.family == "object":
         what = "objects" if column.example is None else f"values of type {column.example.__name__}"
-        return _aside(f"its cells hold {what}; make numbers, dates, or texts of them")
-    if column.family == "duration":
-        return _aside("its cells hold durations; make numbers of them, e.g. seconds")
-    if column.family == "number" and not column.is_category:
+        return aside("other", f"its cells hold {what}; make numbers, dates, or texts of them")
+    if column.family in ("number", "duration") and not column.is_category:
         return _judge_numbers(column, name)
-    if (column.family == "date" and not column.is_category) or _holds_written_dates(column):
-        return _judge_dates(column, name)
-    return _judge_labels(column, _distinct(column.present), "category")
+    if column.family in ("date", "time") or _holds_written_dates(column):
+        return judge_dates(column, name)
+    return judge_labels(column)
 
 
-def _judge_labels(column: RawColumn, distinct: set[Any], kind: Kind) -> dict[str, Any]:
-    n_present = column.present.size
+def judge_labels(column: RawColumn, kind: Kind | None = None) -> dict[str, Any]:
+    """Values that are told apart; as a ``kind`` if it is known."""
+    is_plain = column.family in LABELS
+    distinct = different(column.present if is_plain else [str(value) for value in column.present])
     if len(distinct) == 1:
-        return _judge_constant(column)
-    if len(distinct) >= _ID_SHARE * n_present and n_present >= _ENOUGH_ROWS:
-        return _aside("most rows have a value of their own (names, free text, numbers as text?)")
-    note = "its values are compared as texts" if kind == "mixed category" else ""
-    return {"kind": kind, "note": note}
+        return judge_constant(column)
+    if kind is None and (names := _judge_names(column, distinct)):
+        return names
+    found, why = _kind_of_labels(column, distinct) if kind is None else (kind, "")
+    note = "" if is_plain else "its values are compared as texts"
+    return _used(found, "category" if is_plain else "mixed category", why or note, note)
 
 
-def _judge_constant(column: RawColumn) -> dict[str, Any]:
+def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None:
+    """Names, identifiers and free text: most rows have a value of their own, or texts are prose."""
+    n = column.present.size
+    if n < ENOUGH_ROWS:
+        return None
+    n_own = 2 * len(distinct) - n  # at least so many values come once
+    if n_own < _OWN_SHARE * n and len(distinct) > _OWN_SHARE * n:
+        _, counts = np.unique(np.array([str(value) for value in column.present]), return_counts=True)
+        n_own = int(np.count_nonzero(counts == 1))
+    if len(distinct) < _ID_SHARE * n and n_own < _OWN_SHARE * n:
+        return None
+    if column.family == "text" and _words(distinct) >= _PROSE_WORDS:
+        return aside("free text", "its texts are sentences, not values; whyodd text compares messages")
+    return aside("identifier", "most rows have a value of their own (names, free text, numbers as text?)")
+
+
+def _kind_of_labels(column: RawColumn, distinct: set[Any]) -> tuple[Kind, str]:
+    if column.is_ordered:
+        return "ordered category", "the frame says that its values have an order; they are told apart"
+    if column.family == "boolean":
+        return "yes/no", "true or false"
+    if column.family == "text" and {value.strip().casefold() for value in distinct} in _YES_NO:
+        return "yes/no", "texts that say yes or no"
+    if column.family == "text" and _have_one_form(distinct):
+        return "code", "texts of one form that hold digits, and that rows share"
+    if column.family == "number":
+        return "category", "the frame says that its numbers are categories"
+    return "category", f"texts that rows share, {len(distinct):,} different ones"
+
+
+def judge_constant(column: RawColumn) -> dict[str, Any]:
+    """A column with one value, and perhaps gaps."""
     value = column.present[0]
     if column.gaps.any():
-        kind = "category" if column.family in _LABELS else "mixed category"
-        return {"kind": kind, "note": f"it is {value!s} or missing"}
-    return _aside(f"it is always {value!s}") | {"is_constant": True}
+        use: Use = "category" if column.family in LABELS else "mixed category"
+        return _used("category", use, f"it is {value!s} or missing", f"it is {value!s} or missing")
+    return aside("constant", f"it is always {value!s}") | {"is_constant": True}
 
 
 def _judge_numbers(column: RawColumn, name: str) -> dict[str, Any]:
     numbers = column.as_floats()[~column.gaps]
-    _check_range(numbers, column, name)
+    check_range(numbers, column, name)
     # Floats cannot tell large identifiers apart.
     exact = column.present if column.values.dtype.kind in "iu" else numbers
     n_distinct = np.unique(exact).size
     if n_distinct == 1:
-        return _judge_constant(column)
-    if n_distinct == 2 and numbers.size >= _ENOUGH_ROWS:
-        return {"kind": "category", "note": "it has only two values"}
-    if n_distinct == numbers.size >= _ENOUGH_ROWS and _counts_rows(exact):
-        return _aside(
-            "its whole numbers all differ and go up with the rows, or fill a range (an identifier?)"
-        )
+        return judge_constant(column)
+    if column.family == "duration":
+        return _used("duration", "number", "lengths of time, compared in seconds")
+    if n_distinct == 2 and numbers.size >= ENOUGH_ROWS:
+        is_yes_no = set(numbers.tolist()) == {0.0, 1.0}
+        kind: Kind = "yes/no" if is_yes_no else "category"
+        return _used(kind, "category", "it has only two values", "it has only two values")
+    is_whole = bool(np.all(numbers == np.floor(numbers)))
+    if not is_whole:
+        return _used("number", "number", "numbers that are not all whole")
+    return _judge_whole_numbers(exact, numbers, n_distinct, name)
+
+
+def _judge_whole_numbers(
+    exact: NDArray[Any], numbers: NDArray[np.float64], n_distinct: int, name: str
+) -> dict[str, Any]:
+    word = _code_word(name)
+    if n_distinct == numbers.size >= ENOUGH_ROWS and (word or _counts_rows(exact)):
+        called = f", and its name ends in {word!r}" if word else " and go up with the rows, or fill a range"
+        return aside("identifier", f"its whole numbers all differ{called} (an identifier?)")
     if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
-        return _aside("its whole numbers are too large to be told apart as numbers (an identifier?)")
-    return {"kind": "number"}
+        return aside(
+            "identifier", "its whole numbers are too large to be told apart as numbers (an identifier?)"
+        )
+    if word and n_distinct * _ROWS_PER_CODE <= numbers.size and numbers.size >= ENOUGH_ROWS:
+        why = f"whole numbers that repeat, and its name ends in {word!r}: told apart, not compared"
+        return _used("code", "category", why, why)
+    if numbers.min() >= 0.0:
+        return _used("count", "number", "whole numbers, none below 0")
+    return _used("number", "number", "whole numbers, some below 0")
 
 
-def _judge_dates(column: RawColumn, name: str) -> dict[str, Any]:
+def judge_dates(column: RawColumn, name: str, *, only_clock: bool = False) -> dict[str, Any]:
+    """Dates, of which parts are compared; of times of day, or if so asked, where in the day they lie."""
     dates = dates_of(column, name)[~column.gaps]
     if np.unique(dates).size == 1:
-        return _judge_constant(column)
+        return judge_constant(column)
+    if only_clock or column.family == "time":
+        why = "times on the clock; 23:00 is near 01:00"
+        return _used("time of day", "date", why) | {"parts": (CLOCK,)}
     parts = choose_parts(dates)
     if not parts:
-        return _aside("its dates go up with the rows and span no full day, week or year to compare")
-    return {"kind": "date", "note": f"used: {', '.join(parts)}", "parts": parts}
+        why = "its dates go up with the rows and span no full day, week or year to compare"
+        return aside("date", why)
+    used = f"used: {', '.join(parts)}"
+    return _used("date", "date", f"dates; {used}", used) | {"parts": parts}
+
+
+def _used(kind: Kind, use: Use, why: str, note: str = "") -> dict[str, Any]:
+    return {"kind": kind, "used_as": use, "why": why, "note": note}
+
+
+def aside(kind: Kind, why: str) -> dict[str, Any]:
+    """Keywords of a ``Column`` that does not enter the model."""
+    return {"kind": kind, "used_as": "nothing", "why": why, "note": why}
+
+
+def _code_word(name: str) -> str:
+    """The last word of a name, if codes are called by it: of "Store ID" and "storeId" it is id."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+", name)
+    last = words[-1].casefold() if words else ""
+    return last if last in _CODE_NAMES else ""
+
+
+def _words(texts: set[str]) -> float:
+    """Words of a text, on average."""
+    some = [len(text.split()) for _, text in zip(range(_TEXTS_READ), texts, strict=False)]
+    return float(np.mean(some))
+
+
+def _have_one_form(texts: set[str]) -> bool:
+    """Whether texts have digits and are alike but for which, and for their letters, as A-101 and B-207."""
+    forms = {re.sub(r"\d", "0", re.sub(r"[^\W\d_]", "a", text)) for text in texts}
+    return len(forms) == 1 and "0" in forms.pop()
 
 
 def _counts_rows(numbers: NDArray[Any]) -> bool:
-    """Whether numbers that all differ are identifiers: whole, and increasing or without large holes."""
-    if not np.all(numbers == np.floor(numbers)):
-        return False
+    """Whether whole numbers that all differ are identifiers: increasing, or without large holes."""
     is_increasing = bool(np.all(numbers[1:] > numbers[:-1]))
     return is_increasing or float(numbers.max()) - float(numbers.min()) < 2.0 * numbers.size
 
 
-def _check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> None:
+def check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> None:
+    """Refuse numbers whose squares, or differences, are beyond floats."""
     beyond = ~(np.abs(numbers) <= _LARGEST)
     if beyond.any():
         at = int(np.flatnonzero(~column.gaps)[np.argmax(beyond)])
@@ -160,9 +316,6 @@ def _holds_written_dates(column: RawColumn) -> bool:
     return all(_ISO_DATE.fullmatch(value) is not None for value in column.present)
 
 
-def _distinct(values: Any) -> set[Any]:
+def different(values: Any) -> set[Any]:
+    """The different ones of some values."""
     return set(values.tolist()) if isinstance(values, np.ndarray) else set(values)
-
-
-def _aside(reason: str) -> dict[str, Any]:
-    return {"kind": "set aside", "note": reason}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # What the values of a column have in common; "mixed" values can still be told apart as text.
-Family = Literal["number", "boolean", "text", "date", "duration", "mixed", "object", "nothing"]
+Family = Literal["number", "boolean", "text", "date", "time", "duration", "mixed", "object", "nothing"]
 
 _FAMILIES: tuple[tuple[tuple[type, ...], Family], ...] = (
     ((bool, np.bool_), "boolean"),
@@ -29,6 +29,7 @@ _FAMILIES: tuple[tuple[tuple[type, ...], Family], ...] = (
     ((Real, Decimal), "number"),
     ((str,), "text"),
     ((dt.date, np.datetime64), "date"),
+    ((dt.time,), "time"),
 )
 _OF_DTYPE: dict[str, Family] = {
     "b": "boolean", "i": "number", "u": "number", "f": "number", "U": "text", "M": "date", "m": "duration",
@@ -54,6 +55,8 @@ class RawColumn:
         Type of a value that belongs to no family, to name it.
     is_category : bool
         Whether the frame says that the values are categories, numbers among them.
+    is_ordered : bool
+        Whether it says that they have an order.
     """
 
     values: NDArray[Any]
@@ -61,6 +64,7 @@ class RawColumn:
     family: Family
     example: type | None = None
     is_category: bool = False
+    is_ordered: bool = False
 
     @property
     def present(self) -> NDArray[Any]:
@@ -68,7 +72,9 @@ class RawColumn:
         return self.values[~self.gaps]
 
     def as_floats(self) -> NDArray[np.float64]:
-        """Numbers as floats (n,), NaN in the gaps."""
+        """Numbers as floats (n,), durations in seconds, NaN in the gaps."""
+        if self.family == "duration":
+            return _seconds(self.values, self.gaps)
         if self.values.dtype != object:
             return self.values.astype(np.float64)
         floats = np.full(self.values.size, np.nan)
@@ -184,7 +190,17 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
     if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == nw.Boolean:
         return _read_values(np.asarray(series.to_numpy()))
     column = _read_values(_as_objects(series))
-    return replace(column, is_category=series.dtype in (nw.Categorical, nw.Enum))
+    is_category = series.dtype in (nw.Categorical, nw.Enum)
+    is_ordered = series.dtype == nw.Enum or (is_category and nw.is_ordered_categorical(series))
+    return replace(column, is_category=is_category, is_ordered=is_ordered)
+
+
+def _seconds(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Durations (n,) of any type as seconds, NaN in the gaps."""
+    if values.dtype.kind != "m":
+        spans = [np.timedelta64("NaT") if gap else v for v, gap in zip(values, gaps, strict=True)]
+        values = np.array(spans, dtype="timedelta64[ns]")
+    return np.where(gaps, np.nan, values / np.timedelta64(1, "s"))
 
 
 def _as_objects(series: nw.Series[Any]) -> NDArray[np.object_]:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
+from whyodd.automatic.rarity import surprise
 from whyodd.automatic.reading import read_columns
+from whyodd.maths.robust_scales import center_and_scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +53,7 @@ class PlainValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 
 
 class PlainNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Numbers of any type as floats, NaN for every kind of gap."""
+    """Numbers of any type as floats, durations as seconds, NaN for every kind of gap."""
 
     def fit(self, X: Any, y: None = None) -> PlainNumbers:  # noqa: ARG002
         """Remember the columns of a frame or array (n, k)."""
@@ -62,7 +65,53 @@ class PlainNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         check_is_fitted(self, "n_features_in_")
         names = getattr(self, "feature_names_in_", None)
         where = ["A column of numbers"] * X.shape[1] if names is None else [f"Column {n!r}" for n in names]
-        return np.column_stack(list(map(_numbers, read_columns(X), where)))
+        return np.column_stack(list(map(numbers_of, read_columns(X), where)))
+
+
+class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
+    """Medians in the gaps, and for columns that had any in training a mark: how surprising a gap is there.
+
+    Where there never was a gap, it is filled with a value as far from the median as it is surprising: what
+    is missing for the first time is odd, and a row of gaps is not normal because medians are.
+
+    Several gaps are as surprising together as they are alone in sum, S = Σ_i s_i, but no more than that so
+    many are missing. The mark of each is then √(s_i S): together they lie S away.
+
+    Attributes
+    ----------
+    marks_ : ndarray of shape (marks,)
+        s, what marks a gap: -log of the share of rows that have one, at least 1.
+    many_ : ndarray of shape (marks + 1,)
+        The surprise at so many gaps in a row, or more.
+    first_gaps_ : ndarray of shape (k,)
+        What fills a gap where there was none.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(strategy="median", add_indicator=True)
+
+    def fit(self, X: Any, y: None = None) -> FilledGaps:
+        """Learn medians, scales, and shares of gaps from floats (n, k)."""
+        super().fit(X, y)
+        gaps = np.isnan(X)
+        shares = gaps.mean(axis=0)[self.indicator_.features_]
+        self.marks_ = np.array([max(surprise(share), 1.0) for share in shares])
+        n_gaps = gaps[:, self.indicator_.features_].sum(axis=1)
+        n_rows = [int(np.count_nonzero(n_gaps >= k)) for k in range(self.marks_.size + 1)]
+        self.many_ = np.array([surprise(max(n, 1) / len(X)) for n in n_rows])
+        center, scale = center_and_scale(np.where(gaps, self.statistics_, X))
+        self.first_gaps_ = center + surprise(1.0 / (len(X) + 1.0)) * scale
+        self.first_gaps_[self.indicator_.features_] = self.statistics_[self.indicator_.features_]
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Floats without gaps (n, k), then marks (n, marks)."""
+        check_is_fitted(self)
+        filled = np.where(np.isnan(X), self.first_gaps_, X)
+        surprises = np.isnan(X[:, self.indicator_.features_]) * self.marks_
+        together = np.minimum(surprises.sum(axis=1), self.many_[np.count_nonzero(surprises, axis=1)])
+        together = np.maximum(together, surprises.max(axis=1, initial=0.0))
+        return np.column_stack([filled, np.sqrt(surprises * together[:, np.newaxis])])
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -137,9 +186,9 @@ class SurpriseEncoder(SimplexEncoder):
         """Learn the categories and their shares from objects (n, columns)."""
         super().fit(X, y)
         seen = OneHotEncoder.transform(self, X)
-        n = len(seen) + 1.0
+        n = len(seen)
         self.entries_ = np.sqrt(-2.0 * np.log(np.clip(seen.sum(axis=0), 1.0, None) / n))
-        self.unseen_ = float(np.sqrt(2.0 * np.log(n)))
+        self.unseen_ = float(np.sqrt(2.0 * np.log(n + 1.0)))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -152,10 +201,10 @@ class SurpriseEncoder(SimplexEncoder):
         return Z
 
 
-def _numbers(column: RawColumn, where: str) -> NDArray[np.float64]:
-    """Floats (n,); ``where`` begins the sentence on a value that is no finite number."""
+def numbers_of(column: RawColumn, where: str) -> NDArray[np.float64]:
+    """Floats (n,), durations in seconds; ``where`` begins the sentence on what is no finite number."""
     numbers = np.full(column.values.size, np.nan)
-    if column.values.dtype.kind in "fiub":
+    if column.values.dtype.kind in "fiub" or column.family == "duration":
         numbers = column.as_floats()
     else:
         numbers[~column.gaps] = [_as_number(value) for value in column.present]

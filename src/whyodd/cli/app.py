@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from whyodd.cli.columns import columns
 from whyodd.cli.demo import demo
 from whyodd.cli.evaluate import evaluate
 from whyodd.cli.explain import explain
@@ -70,6 +71,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(explain)
+app.command()(columns)
 app.command()(fit)
 app.command()(score)
 app.command()(evaluate)

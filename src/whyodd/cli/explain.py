@@ -30,11 +30,13 @@ from whyodd.cli.table_options import (
     Sheet,
     TableName,
     Train,
+    Types,
     check_inputs,
     check_limits,
     groups_of,
     names_of,
     tell,
+    types_of,
 )
 from whyodd.io.results import TABLE_ENDINGS, put_table, put_text, write_files
 from whyodd.io.tables import shown
@@ -61,6 +63,7 @@ def explain(
         list[str] | None,
         typer.Option(help="Columns to take as one, as in 'address=street,city'; may come several times."),
     ] = None,
+    types: Types = None,
     method: Method = "dtd",
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to print.")] = 10,
     share: Share = None,
@@ -88,7 +91,9 @@ def explain(
     outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, PAGE_ENDINGS))
     check_outputs(*outputs, sources=(data, train, model))
     check_installed(*(("jinja2",) if report is not None else ()))
-    grouped = groups_of(groups)
+    grouped, given = groups_of(groups), types_of(types)
+    if given and model is not None:
+        raise typer.BadParameter("--type and --model exclude each other: pass --type to whyodd fit.")
     options = {
         "--train": train,
         "--model": model,
@@ -99,6 +104,7 @@ def explain(
         "--encoding": encoding,
         "--sheet": sheet,
         "--table": table,
+        "--type": types,
         "--method": method if method != "dtd" else None,
         "--share": share,
         "--false-alarms": false_alarms,
@@ -115,6 +121,7 @@ def explain(
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
         files=FileOptions(encoding, sheet, table),
         groups=grouped,
+        types=given,
         method=method,
         top=top,
         share=share,

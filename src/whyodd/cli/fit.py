@@ -24,14 +24,16 @@ from whyodd.cli.table_options import (
     Share,
     Sheet,
     TableName,
+    Types,
     check_inputs,
     names_of,
     tell,
+    types_of,
 )
 from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from whyodd.cli.tables import ChosenColumns, FileOptions
 
@@ -47,6 +49,7 @@ def fit(
     encoding: Encoding = None,
     sheet: Sheet = None,
     table: TableName = None,
+    types: Types = None,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="All rows are known to be normal: learn from all of them.")
     ] = False,
@@ -62,6 +65,7 @@ def fit(
     check_inputs(data, None, None)
     check_outputs(("--out", out, ()), sources=(data,))
     check_installed("skops")
+    given = types_of(types)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions
     from whyodd.io.saving import save
@@ -73,6 +77,7 @@ def fit(
         chosen=chosen,
         files=FileOptions(encoding, sheet, table),
         trusted=trusted,
+        types=given,
         share=share,
         seed=seed,
         progress=not quiet,
@@ -94,6 +99,7 @@ def fit_table(
     chosen: ChosenColumns | None = None,
     files: FileOptions | None = None,
     trusted: bool = False,
+    types: Mapping[str, str] | None = None,
     share: float | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -111,6 +117,8 @@ def fit_table(
         How the file is read.
     trusted : bool, default False
         Whether all rows are known to be normal, as those of ``whyodd explain --train`` are.
+    types : dict of str to str, optional
+        Kinds of columns that overrule what the rules say.
     share : float, optional
         Put the threshold where this share of the rows exceeds it; by default where the model has it.
     seed : int, default 0
@@ -127,23 +135,22 @@ def fit_table(
     if notes is not None:
         notes += table.notes
     if share is None:
-        return learn(table, trusted=trusted, random_state=seed, progress=progress)
-    found = find_in(
-        table, replace(table) if trusted else None, share=share, random_state=seed, progress=progress
-    )
+        return learn(table, trusted=trusted, types=types, random_state=seed, progress=progress)
+    known = replace(table) if trusted else None
+    found = find_in(table, known, share=share, types=types, random_state=seed, progress=progress)
     found.model[-1].threshold_ = found.threshold
     return found.model
 
 
 def summary(model: Any, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
+    from whyodd.findings.summary.summarize import told_column
+
     report = model.auto_report_
     return {
         "rows": report.n_rows,
         "fitted_rows": report.n_fitted,
-        "columns": [
-            {"name": column.name, "kind": column.kind, "note": column.note} for column in report.columns
-        ],
+        "columns": [told_column(column) for column in report.columns],
         "model": report.told,
         "threshold": float(model[-1].threshold_),
         "file": str(out),

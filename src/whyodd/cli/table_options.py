@@ -61,6 +61,12 @@ Drop = Annotated[str | None, typer.Option(help="Leave out these columns, as in a
 IdColumn = Annotated[
     str | None, typer.Option(help="Column that names the rows; shown, and kept out of the model.")
 ]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type", help="Kind of a column, as in store=code; may come several times. See whyodd columns."
+    ),
+]
 Share = Annotated[
     float | None,
     typer.Option(
@@ -125,6 +131,26 @@ def groups_of(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
             raise typer.BadParameter(f"The group {name.strip()!r} comes twice.")
         groups[name.strip()] = names_of(members)
     return groups
+
+
+def types_of(texts: list[str] | None) -> dict[str, str]:
+    """Kinds of columns, each written as "column=kind".
+
+    Examples
+    --------
+    >>> from whyodd.cli.table_options import types_of
+    >>> types_of(["store=code", "size=yes/no"])
+    {'store': 'code', 'size': 'yes/no'}
+    """
+    types: dict[str, str] = {}
+    for text in texts or ():
+        name, _, kind = (part.strip() for part in text.rpartition("="))
+        if not name or not kind:
+            raise typer.BadParameter(f"{text!r}: expected a column and its kind, as in store=code.")
+        if name in types:
+            raise typer.BadParameter(f"The column {name!r} has two types.")
+        types[name] = kind
+    return types
 
 
 def check_inputs(data: Path, train: Path | None, model: Path | None, share: float | None = None) -> None:

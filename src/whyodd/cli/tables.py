@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from whyodd.findings.find import find_in
-from whyodd.findings.table import Table, listed, no_column
+from whyodd.findings.table import Table, no_column
 from whyodd.io.tables import STANDARD_INPUT, polars, read_table, shown, table_name
 
 if TYPE_CHECKING:
@@ -136,9 +136,7 @@ def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
     for group, members in groups.items():
         for name in members:
             if name not in table.columns:
-                raise ValueError(
-                    f"--groups {group}: {table.name} has no column {name!r}. It has: {listed(table.columns)}."
-                )
+                raise ValueError(f"--groups {group}: {no_column(table.name, name, table.columns)}")
 
 
 def load_model(path: Path, notes: list[str]) -> Any:

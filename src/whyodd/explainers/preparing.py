@@ -207,6 +207,7 @@ class PreparedModel:
                 constants=_constants(found, self.network),
                 origin=found.origin,
                 through=found.linear,
+                parts=found.parts,
             )
             self._known[names] = found, variables
         return self._known[names]  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import sparse
 
+from whyodd.explanations.date_parts import odd_part, told_part
 from whyodd.explanations.sentences import (
     all_digits,
+    duration,
     is_missing,
     is_number,
     name_text,
@@ -162,12 +165,16 @@ class Comparisons:
         if is_missing(reason.value):
             return "missing", f"{name_text(reason)} is missing"
         judged = judgement_of(kind, reason.direction)
+        if isinstance(reason.value, dt.timedelta):
+            return judged, self._of_duration(reason, variable, kind, row, own)
         if kind == _PAIR or (kind == _LIKE and reason.direction == 0):
             at_odds = self._at_odds(reason, variable, kind, row, own)
             if at_odds is not None:
                 return judged, at_odds
         # Numbers with few values may be taken as categories.
         if variable not in self.known.numbers or not is_number(reason.value):
+            if variable in self.variables.parts:
+                return self._of_date(reason, variable, judged, row, own)
             return judged, self._of_category(reason, variable, judged)
         if kind == _ITSELF:
             low, high = self._limits[1:3, variable]
@@ -180,10 +187,35 @@ class Comparisons:
         told = value if np.isnan(low) else f"{value}, {lead} {between}"
         return f"{name_text(reason)} is {judged} ({told})"
 
+    def _of_duration(
+        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
+    ) -> str:
+        """A length of time, which was compared in seconds."""
+        low, high = self._limits[1:3, variable].tolist()
+        lead = "usually"
+        if kind != _ITSELF:
+            (low, high), lead = self._range(variable, self._alike(row, own)), "rows like it have"
+        told = f"{duration(reason.value.total_seconds())}, {lead} {duration(low)} to {duration(high)}"
+        return f"{name_text(reason)} is {judgement_of(kind, reason.direction)} ({told})"
+
+    def _of_date(
+        self, reason: Reason, variable: int, judged: str, row: Any, own: NDArray[np.intp] | None
+    ) -> tuple[str, str]:
+        """Judgement and sentence on a date, with the part of it that is odd."""
+        columns, parts = self._columns(variable), self.variables.parts[variable]
+        relevance = np.asarray(self.network.decompose(row, own=own).relevance)[0, columns]
+        part = odd_part(parts, relevance)
+        shown = columns[np.array(parts) == part]
+        told, share = told_part(part, np.asarray(row)[0, shown], np.asarray(self.network.usual)[:, shown])
+        value, _ = value_texts(reason)
+        joined = ", " if told.startswith("a ") else "; "
+        judged = _IN_ITSELF_WORDS[0] if share < _EXTREME[0] else judged
+        return judged, f"{name_text(reason)} is {judged} ({value}{joined}{told})"
+
     def _of_category(self, reason: Reason, variable: int, judged: str) -> str:
         value, expected = value_texts(reason)
         name = name_text(reason)
-        if variable not in self.usual.categories:  # a date, of which only parts are compared
+        if variable not in self.usual.categories:  # of which only some function is compared
             return f"{name} is {judged} ({value})"
         known, rare = self._shares[variable]
         share = known.get(_key(reason.value), 0.0)

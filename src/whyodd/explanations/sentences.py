@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +16,7 @@ _LONGEST = 80  # characters of a name or value that a sentence shows
 _MEMBERS = 3  # of a group that a sentence shows
 _ROUNDING = 1e-9  # of a sum of shares
 VISIBLE = 0.005  # shares that do not round to 0 %
+_UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
 
 
@@ -257,6 +259,10 @@ def text(value: object) -> str:
         return "-"
     if is_number(value):
         return number(float(value))  # type: ignore[arg-type]
+    if isinstance(value, dt.timedelta):
+        return duration(value.total_seconds())
+    if isinstance(value, dt.datetime):
+        return str(value).removesuffix(" 00:00:00")  # a day
     return _cut(repr(value) if isinstance(value, str) else str(value))
 
 
@@ -325,6 +331,24 @@ def number(value: float, digits: int = 3) -> str:
     decimals = 0 if value.is_integer() else max(0, digits - 1 - size)
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time with its two largest units.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import duration
+    >>> duration(0.25), duration(95), duration(3600), duration(-100_000)
+    ('0.25 s', '1 min 35 s', '1 h', '-1 d 3 h')
+    """
+    size = abs(seconds)
+    if size < _UNITS[-2][0]:
+        return f"{number(seconds)} s"
+    unit, name = next((length, name) for length, name in _UNITS if size >= length)
+    smaller, its_name = _UNITS[[length for length, _ in _UNITS].index(unit) + 1]
+    whole, rest = divmod(round(size / smaller), round(unit / smaller))
+    return f"{'-' if seconds < 0 else ''}{whole} {name}" + (f" {rest} {its_name}" if rest else "")
 
 
 def all_digits(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -348,6 +349,8 @@ class Explanation(BaseExplanation):
         value, expected = _dense(self.data)[0, c], self.expected[0, c]
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
+        if isinstance(value, dt.timedelta) and is_number(expected):
+            expected = dt.timedelta(seconds=float(expected))  # as which it was compared
         plain = Reason(
             name=self.feature_names[c],
             value=_scalar(value),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,8 @@ class Variables:
         own.
     through : LinearMap, optional
         Linear map before the network that mixes columns.
+    parts : mapping of int to tuple of str
+        Variables that are dates, and the part of them that each of their columns shows.
     """
 
     names: tuple[str, ...]
@@ -99,6 +102,7 @@ class Variables:
     groups: tuple[tuple[int, ...], ...] | None = None
     origin: NDArray[np.intp] | None = None
     through: LinearMap | None = None
+    parts: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def expected(self, network: Any, inputs: Points, own: NDArray[np.intp] | None) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.
@@ -221,5 +225,7 @@ def _as_floats(*columns: NDArray[Any]) -> Sequence[NDArray[np.float64]]:
 
 
 def _as_float(value: object) -> float:
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
     is_number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
     return float(value) if is_number else np.nan  # type: ignore[arg-type]

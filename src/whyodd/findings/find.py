@@ -21,6 +21,7 @@ from whyodd.findings.scoring import ScoredRows
 from whyodd.findings.table import Table, listed
 from whyodd.findings.thresholds import Limit, distribution_of, own_threshold
 from whyodd.inputs.frames import as_frame
+from whyodd.inputs.near_names import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +40,7 @@ def find(
     top: int | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
+    types: Mapping[str, str] | None = None,
     id_column: str | None = None,
     random_state: int = 0,
     progress: bool = False,
@@ -65,6 +67,8 @@ def find(
         Columns to take as one: ``{"address": ["street", "city"]}``.
     method : str, default "dtd"
         How to explain, one of ``whyodd.explainers.EXPLAINERS``.
+    types : dict of str to str, optional
+        Kinds of columns that overrule what the rules say, as for :func:`whyodd.auto`.
     id_column : str, optional
         Column that names the rows; kept out of the model.
     random_state : int, default 0
@@ -97,6 +101,7 @@ def find(
         top=_TOP if top is None else top,
         groups=groups,
         method=method,
+        types=types,
         random_state=random_state,
         progress=progress,
     )
@@ -113,6 +118,7 @@ def find_in(
     top: int = _TOP,
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
+    types: Mapping[str, str] | None = None,
     random_state: int = 0,
     progress: bool = False,
     **more: Any,
@@ -125,7 +131,9 @@ def find_in(
     limit = Limit(share, false_alarms, fdr)
     if model is None:
         trusted, known = known is not None, table if known is None else known
-        model = learn(known, trusted=trusted, random_state=random_state, progress=progress)
+        model = learn(known, trusted=trusted, types=types, random_state=random_state, progress=progress)
+    elif types:
+        raise ValueError("types and model exclude each other: a model knows its columns. Pass one of them.")
     else:
         known = None
     notes: list[str] = list(more.pop("notes", ()))
@@ -168,13 +176,20 @@ def find_in(
     )
 
 
-def learn(table: Table, *, trusted: bool = False, random_state: int = 0, progress: bool = False) -> Any:
+def learn(
+    table: Table,
+    *,
+    trusted: bool = False,
+    types: Mapping[str, str] | None = None,
+    random_state: int = 0,
+    progress: bool = False,
+) -> Any:
     """Fit ``whyodd.auto`` to a table."""
     if progress and not sys.stderr.isatty():
         print(f"Learning from {count_of_rows(table.n_rows)}", file=sys.stderr, flush=True)
     try:
         shown = progress and sys.stderr.isatty()
-        return auto(table.frame, trusted=trusted, random_state=random_state, progress=shown)
+        return auto(table.frame, trusted=trusted, types=types, random_state=random_state, progress=shown)
     except ValueError as error:
         raise ValueError(f"{table.name}: {_of_table(str(error))}") from None
 
@@ -193,7 +208,7 @@ def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> 
     if missing:
         raise ValueError(
             f"{table.name} lacks columns that the model was fitted on: {listed(missing)}. "
-            f"It has: {listed(there)}."
+            f"It has: {listed(there)}.{renamed(missing, there, columns)}"
         )
     if more := [name for name in there if name not in columns]:
         notes.append(f"{table.name}: ignored since the model was not fitted on them: {listed(more)}.")

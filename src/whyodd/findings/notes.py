@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number, percent, text
 from whyodd.explanations.variables import deviates
+from whyodd.inputs.copies import copy_counts, first_copies, first_near_copies, repeated
 from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from whyodd.findings.scoring import ScoredRows
     from whyodd.findings.table import Table
 
-# Of the rows: where more have a duplicate, that is how the table is.
+# Of the rows: where more have a copy, it is also told how many are different.
 _RARE = 0.1
+# Of the rows: where more are equal but for rounding, it is told.
+_NEAR_COPIES = 0.01
 _TOLD = 5  # columns
 # Rows beyond chance, as its multiple, from which the rows have changed; and of single columns the share of
 # values beyond the range that all but a tenth had.
@@ -80,9 +84,7 @@ def _moved(rows: Any, known: Any) -> Iterator[str]:
 def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iterator[str]:
     """Rows that look normal because the model knows them, or a copy of them."""
     if known is table:
-        twice = _n_copies(table.frame)
-        if 0 < twice <= _RARE * table.n_rows:
-            yield f"{count_of_rows(twice)} have an exact copy in {table.name}."
+        yield from _notes_on_copies(table)
     elif n := scored.n_known:
         are, they = ("is equal to a row", "it looks") if n == 1 else ("are equal to rows", "they look")
         yield (
@@ -91,15 +93,34 @@ def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iter
         )
 
 
-def _n_copies(rows: Any) -> int:
+def _notes_on_copies(table: Table) -> Iterator[str]:
+    """Rows that are equal to another one, or equal but for rounding."""
+    if sparse.issparse(table.frame):
+        return
+    first = first_copies(table.frame)
+    n_copies, n = _n_copies(first), table.n_rows
+    if (times := repeated(first)) > 1:
+        yield f"Every row of {table.name} comes {_times(times)}: no row is judged by its copies."
+        return
+    if 0 < n_copies <= _RARE * n:
+        yield f"{count_of_rows(n_copies)} have an exact copy in {table.name}."
+    elif n_copies:
+        yield (
+            f"{n_copies:,} of {count_of_rows(n)} have an exact copy in {table.name}, which has "
+            f"{np.unique(first).size:,} different rows."
+        )
+    near = _n_copies(first_near_copies(table.frame)) - n_copies
+    if near > _NEAR_COPIES * n:
+        yield f"{count_of_rows(near)} of {table.name} are equal to another one but for rounding."
+
+
+def _n_copies(first: Any) -> int:
     """How many rows are equal to another one."""
-    frame = as_frame(rows)
-    if frame is None:
-        return 0
-    if frame.implementation.is_polars():  # hashes take far less memory than the rows themselves
-        _, counts = np.unique(frame.to_native().hash_rows().to_numpy(), return_counts=True)
-        return int(counts[counts > 1].sum())
-    return int(frame.is_duplicated().sum())
+    return int(np.count_nonzero(copy_counts(first) > 1))
+
+
+def _times(times: int) -> str:
+    return {2: "twice", 3: "three times"}.get(times, f"{times:,} times")
 
 
 def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whyodd.explanations.sentences import is_missing
 from whyodd.inputs.frames import as_frame, count_rows
+from whyodd.inputs.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +79,8 @@ def called(ids: Sequence[Any] | None, row: int) -> str | None:
 
 def no_column(table: str, name: str, there: Sequence[str]) -> ValueError:
     """Say that a table lacks a column, and what it has."""
-    return ValueError(f"{table} has no column {shortened(name)!r}. It has: {listed(there)}.")
+    hint = did_you_mean(name, there)
+    return ValueError(f"{table} has no column {shortened(name)!r}.{hint} It has: {listed(there)}.")
 
 
 def listed(names: Sequence[str]) -> str:

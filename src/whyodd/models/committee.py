@@ -73,6 +73,9 @@ class Committee(DistanceDetector):
         count too.
     groups : sequence of sequences of int, optional
         Columns that are one variable together, such as those of an encoded category. They are not scaled.
+    variables : sequence of int of length d, optional
+        What each column is of, where that is more than a group: a number and the mark of its gaps are one to
+        people, and no pair. By default groups and the other columns.
     max_rows : int, optional
         The committee learns from at most so many rows, drawn at random; by default 1,000, or 4,000 that are
         trusted: small neighbourhoods need many rows.
@@ -105,6 +108,7 @@ class Committee(DistanceDetector):
         trusted: bool = False,
         *,
         groups: Sequence[Sequence[int]] | None = None,
+        variables: Sequence[int] | None = None,
         max_rows: int | None = None,
         false_alarms: float = 0.01,
         contamination: float | None = None,
@@ -112,6 +116,7 @@ class Committee(DistanceDetector):
     ) -> None:
         self.trusted = trusted
         self.groups = groups
+        self.variables = variables
         self.max_rows = max_rows
         self.false_alarms = false_alarms
         self.contamination = contamination
@@ -139,7 +144,17 @@ class Committee(DistanceDetector):
         extent = np.stack([values[rows].min(axis=0), values[rows].max(axis=0)])
         grouped = is_group[owner]
         center, scale = np.where(grouped, 0.0, center), np.where(grouped, 1.0, scale)
-        learning = _Learning(values[drawn], drawn, distinct, center, scale, owner, is_group, self.trusted)
+        learning = _Learning(
+            values[drawn],
+            drawn,
+            distinct,
+            center,
+            scale,
+            owner,
+            is_group,
+            self._variables(owner),
+            self.trusted,
+        )
         learned, own_scores = learning.learned()
         copies = _copies(values, learned.centers, learned.rows)
         score = replace(learned, n_rows=len(values), extent=extent, copies=copies)
@@ -158,6 +173,15 @@ class Committee(DistanceDetector):
         single = owner < 0
         owner[single] = len(groups) + np.arange(np.count_nonzero(single))
         return owner, np.arange(owner.max() + 1) < len(groups)
+
+    def _variables(self, owner: Indices) -> Indices:
+        """What each column is of (d,)."""
+        if self.variables is None:
+            return owner
+        found = np.asarray(self.variables)
+        if found.shape != owner.shape or found.dtype.kind not in "iu":
+            raise ValueError(f"variables={self.variables!r}: expected a whole number for each column of X.")
+        return found
 
     def _check_parameters(self) -> None:
         most = 2 if self.max_rows is None else self.max_rows
@@ -181,12 +205,14 @@ class _Learning:
         scale: Floats,
         owner: Indices,
         is_group: Bools,
+        variables: Indices,
         trusted: bool,
     ) -> None:
         self.X, self.rows, self.center, self.scale = X, rows, center, scale
         gaps = (X - center) / scale
         self.Z, self.is_gross = soften(gaps), np.abs(gaps) > FAR
         self.owner, self.is_group, self.trusted = owner, is_group, trusted
+        self.variables = variables
         self.first, self.same = distinct
 
     def learned(self) -> tuple[CommitteeScore, Floats]:
@@ -245,7 +271,7 @@ class _Learning:
         """Of all rows: without suspects, what is rare in both of two columns would seem never to happen."""
         if len(self.first) < 4 * _FEW_ROWS:
             return None
-        pairs = Pairs.of(self.Z[self.first], self.owner)
+        pairs = Pairs.of(self.Z[self.first], self.variables)
         return pairs if len(pairs.pairs) else None
 
     def _usual(self, relevance: Floats) -> Floats:

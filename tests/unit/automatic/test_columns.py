@@ -28,41 +28,49 @@ def judged(values):
     ("values", "kind", "words"),
     [
         (RNG.normal(size=50), "number", ""),
-        (RNG.integers(0, 9, 50), "number", ""),
+        (RNG.integers(0, 9, 50), "count", ""),
+        (RNG.integers(-9, 9, 50), "number", ""),
         (np.exp(RNG.normal(0.0, 4.0, 50)), "number", ""),
-        (RNG.integers(0, 2, 50), "category", "two values"),
+        (RNG.integers(0, 2, 50), "yes/no", "two values"),
+        (RNG.integers(1, 3, 50), "category", "two values"),
         ([0.5, 1.5], "number", ""),
-        (RNG.choice([True, False], 50), "category", ""),
+        (RNG.choice([True, False], 50), "yes/no", ""),
+        (RNG.choice(["Yes", "no"], 50), "yes/no", ""),
         (RNG.choice(["a", "b"], 50), "category", ""),
+        (RNG.choice(["A-101", "B-207", "A-300"], 50), "code", ""),
         (pd.Categorical(RNG.integers(0, 4, 50)), "category", ""),
-        (["a", 1] * 20, "mixed category", "as texts"),
-        (pd.cut(RNG.normal(size=50), 4), "mixed category", "as texts"),
-        (["a"] * 20, "set aside", "always a"),
-        ([7] * 20, "set aside", "always 7"),
-        ([None] * 20, "set aside", "no values"),
+        (pd.Categorical(["low", "high"] * 20, ["low", "high"], ordered=True), "ordered category", ""),
+        (["a", 1] * 20, "category", "as texts"),
+        (pd.cut(RNG.normal(size=50), 4), "ordered category", "as texts"),
+        (["a"] * 20, "constant", "always a"),
+        ([7] * 20, "constant", "always 7"),
+        ([None] * 20, "constant", "no values"),
         ([7.0, None] * 20, "category", "7.0 or missing"),
-        (np.arange(100, 150), "set aside", "identifier"),
-        (np.random.default_rng(1).permutation(50), "set aside", "identifier"),
-        (np.sort(RNG.choice(10**6, 50, replace=False)), "set aside", "identifier"),
-        (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "number", ""),
+        (np.arange(100, 150), "identifier", "identifier"),
+        (np.random.default_rng(1).permutation(50), "identifier", "identifier"),
+        (np.sort(RNG.choice(10**6, 50, replace=False)), "identifier", "identifier"),
+        (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "count", ""),
         (np.arange(50) + 0.5, "number", ""),
-        ([1, 2, 3], "number", ""),
-        ([f"id{i}" for i in range(50)], "set aside", "of their own"),
-        ([f"name{i // 2}" for i in range(50)], "set aside", "of their own"),
+        ([1, 2, 3], "count", ""),
+        ([f"id{i}" for i in range(50)], "identifier", "of their own"),
+        ([f"name{i // 2}" for i in range(50)], "identifier", "of their own"),
         ([f"name{i // 3}" for i in range(51)], "category", ""),
-        ([f"id{i}" for i in range(5)], "category", ""),
+        ([f"name{max(i - 35, 0)}" for i in range(50)], "identifier", "of their own"),
+        ([f"the machine stopped at {i} o'clock" for i in range(50)], "free text", "whyodd text"),
+        ([f"id{i}" for i in range(5)], "code", ""),
         ([START + i * DAY for i in range(50)], "date", "day of the week"),
         ([f"2024-01-{i:02d}" for i in range(1, 31)], "date", "day of the week"),
         (["2024-01-01", "2024-01-02", "soon"] * 9, "category", ""),
-        ([START + i * dt.timedelta(minutes=1) for i in range(50)], "set aside", "no full day"),
-        ([START] * 20, "set aside", "always"),
-        ([i * DAY for i in range(50)], "set aside", "durations"),
-        ([{"x": 1}] * 20, "set aside", "of type dict"),
-        ([1 + 2j] * 20, "set aside", "complex"),
-        (2**60 + np.arange(50), "set aside", "identifier"),  # one float, or two, for all of them
-        (2**60 + np.arange(50)[::-1] % 10, "set aside", "too large to be told apart"),
+        ([START + i * dt.timedelta(minutes=1) for i in range(50)], "date", "no full day"),
+        ([START] * 20, "constant", "always"),
+        ([dt.time(i % 24, 5) for i in range(50)], "time of day", ""),
+        ([i * DAY for i in range(50)], "duration", ""),
+        ([{"x": 1}] * 20, "other", "of type dict"),
+        ([1 + 2j] * 20, "other", "complex"),
+        (2**60 + np.arange(50), "identifier", "identifier"),  # one float, or two, for all of them
+        (2**60 + np.arange(50)[::-1] % 10, "identifier", "too large to be told apart"),
         (2**60 + np.arange(50) % 2, "category", "two values"),
-        (np.array([2**63, 2**64 - 1, 7] * 20, dtype=np.uint64), "number", ""),
+        (np.array([2**63, 2**64 - 1, 7] * 20, dtype=np.uint64), "count", ""),
     ],
 )
 def test_kind_and_note(values, kind, words):
@@ -75,7 +83,7 @@ def test_a_date_or_missing_is_the_same_in_every_frame():
     values = [START, None] * 20
     for frame in (pd.DataFrame({"a": values}), pl.DataFrame({"a": values})):
         (column,) = judge_columns(read_table(frame))
-        assert column.kind == "mixed category"
+        assert (column.kind, column.used_as) == ("category", "mixed category")
         assert PlainValues(as_text=True).fit_transform(frame)[:2, 0].tolist() == ["2024-01-01 00:00:00", None]
 
 
@@ -125,24 +133,26 @@ def test_dates_lie_on_circles():
         {"when": pd.to_datetime(["2024-01-01 00:00", "2024-01-01 06:00", "2024-01-09 12:00"])}
     )
     step = DateParts(("hour of the day",)).fit(hours)
-    np.testing.assert_allclose(step.transform(hours), [[1, 0], [0, 1], [-1, 0]], atol=1e-9)
+    np.testing.assert_allclose(step.transform(hours)[:, :2], [[1, 0], [0, 1], [-1, 0]], atol=1e-9)
     assert list(step.get_feature_names_out()) == [
         "when: hour of the day (cos)",
         "when: hour of the day (sin)",
+        "when: hour of the day (rarity)",
+        "when: missing",
     ]
 
 
 def test_time_elapsed_is_standardised():
     when = pd.DataFrame({"when": pd.to_datetime(["2024-01-03", "2024-01-01", "2024-01-02"])})
     np.testing.assert_allclose(
-        DateParts().fit_transform(when).ravel(), [math.sqrt(1.5), -math.sqrt(1.5), 0.0], atol=1e-9
+        DateParts().fit_transform(when)[:, 0], [math.sqrt(1.5), -math.sqrt(1.5), 0.0], atol=1e-9
     )
 
 
 def test_missing_dates_lie_in_the_middle_and_are_marked():
     when = pd.DataFrame({"when": [START, None, START + DAY]})
     step = DateParts(("time elapsed", "hour of the day")).fit(when)
-    np.testing.assert_allclose(step.transform(when)[1], [0.0, 0.0, 0.0, 1.0])
+    np.testing.assert_allclose(step.transform(when)[1], [0.0, 0.0, 0.0, 0.0, math.log(4.0)])
     assert step.get_feature_names_out()[-1] == "when: missing"
 
 
@@ -160,7 +170,7 @@ def test_dates_of_every_kind(values):
     step = DateParts(("time elapsed",)).fit(np.array([[START], [START], [START + DAY]]))
     rows = np.empty((2, 1), dtype=object)
     rows[:, 0] = values
-    seconds = step.transform(rows).ravel() * step.scale_ + step.mean_
+    seconds = step.transform(rows)[:, 0] * step.scale_ + step.mean_
     expected = [
         (value - dt.datetime(1970, 1, 1)).total_seconds() for value in (START + 0.3 * DAY, START + 2 * DAY)
     ]
@@ -217,7 +227,7 @@ def test_a_category_is_as_far_away_as_it_is_surprising():
     Z = encoded(step, *counts)
     for place, count in enumerate(counts.values()):
         expected = np.zeros(4)
-        expected[place] = math.sqrt(-2.0 * math.log(count / 101))
+        expected[place] = math.sqrt(-2.0 * math.log(count / 100))
         np.testing.assert_allclose(Z[place], expected)
     assert np.all(np.diff(np.linalg.norm(Z, axis=1)) > 0.0)
 
@@ -225,7 +235,8 @@ def test_a_category_is_as_far_away_as_it_is_surprising():
 def test_an_unseen_category_is_as_surprising_as_one_that_was_seen_once():
     step = surprise_encoder(["a"] * 60 + ["b"] * 39 + ["c"])
     a, b, once, unseen = encoded(step, "a", "b", "c", "new")
-    assert np.linalg.norm(unseen) == pytest.approx(np.linalg.norm(once)) == pytest.approx(step.unseen_)
+    assert np.linalg.norm(unseen) == pytest.approx(step.unseen_)
+    assert np.linalg.norm(once) == pytest.approx(math.sqrt(2.0 * math.log(100)))
     for known in (a, b):
         assert np.linalg.norm(unseen - known) > np.linalg.norm(once - known)
     with_rare = surprise_encoder(["a"] * 60 + ["b"] * 30 + list("cdefghijkl"), max_categories=3)

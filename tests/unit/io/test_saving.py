@@ -180,7 +180,7 @@ def test_automatic_pipelines(kind, file):
     frame = pl.from_pandas(frame) if kind == "polars" else frame
     pipeline = whyodd.auto(frame)
     kinds = {column.kind for column in pipeline.auto_report_.columns}
-    assert kinds == {"number", "category", "date", "set aside"}
+    assert kinds == {"number", "category", "yes/no", "date", "constant"}
     loaded = again(pipeline, file)
     assert str(loaded.auto_report_) == str(pipeline.auto_report_)
     scores = pipeline[-1].outlierness(pipeline[:-1].transform(frame))

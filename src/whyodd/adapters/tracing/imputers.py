@@ -30,8 +30,12 @@ def trace_imputer(step: Any, columns: Columns) -> Columns:
 
 def trace_missing_indicator(step: Any, columns: Columns) -> Columns:
     """``MissingIndicator``: for some of the columns, whether their value is missing."""
-    marked = columns.take(step.features_)
-    return marked.one_to_one(undo_unknown(marked.count), faithful=False)
+    return trace_marks(step, columns.take(step.features_))
+
+
+def trace_marks(step: Any, columns: Columns) -> Columns:  # noqa: ARG001
+    """A number for each column that does not tell its value."""
+    return columns.one_to_one(undo_unknown(columns.count), faithful=False)
 
 
 def _kept(step: Any, n_columns: int) -> NDArray[np.intp]:

@@ -15,6 +15,7 @@ from whyodd.adapters.tracing.encoders import python_value
 from whyodd.explanations.sentences import is_missing
 from whyodd.inputs.frames import as_frame
 from whyodd.inputs.matrices import require_rows, unmasked
+from whyodd.inputs.near_names import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -102,6 +103,7 @@ def _check_there(missing: Sequence[str], given: Sequence[str], fitted: Sequence[
         raise ValueError(
             f"X has {len(given)} columns, the pipeline was fitted on {len(fitted)}: "
             f"missing {listed(missing)}. Pass the columns used in fit."
+            f"{renamed(missing, given, fitted)}"
         )
 
 

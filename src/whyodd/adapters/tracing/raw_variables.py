@@ -38,6 +38,7 @@ class RawVariables:
         self.constant: dict[int, object] = {}
         self.closed: list[Closed] = []
         self.read: set[int] = set()
+        self.parts: dict[int, tuple[str, ...]] = {}
         self._terms: dict[tuple[int, str], int] = {}
 
     def is_term(self, variables: Ints) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from whyodd.adapters.tracing.encoders import (
     trace_ordinal_encoder,
     trace_target_encoder,
 )
-from whyodd.adapters.tracing.imputers import trace_imputer, trace_missing_indicator
+from whyodd.adapters.tracing.imputers import trace_imputer, trace_marks, trace_missing_indicator
 from whyodd.adapters.tracing.mixing import (
     trace_factor_analysis,
     trace_fast_ica,
@@ -39,6 +39,7 @@ from whyodd.adapters.tracing.scaling import (
 )
 from whyodd.adapters.tracing.selection import (
     trace_constants,
+    trace_date_parts,
     trace_plain_values,
     trace_selector,
     trace_variance_threshold,
@@ -96,6 +97,8 @@ TRACERS: dict[str, Tracer] = {
     "sklearn.preprocessing._polynomial.SplineTransformer": trace_spline_transformer,
     "sklearn.preprocessing._target_encoder.TargetEncoder": trace_target_encoder,
     "sklearn.random_projection.BaseRandomProjection": trace_random_projection,
+    "whyodd.automatic.dates.DateParts": trace_date_parts,
+    "whyodd.automatic.rarity.Rarity": trace_marks,
     "whyodd.automatic.steps.Constants": trace_constants,
     "whyodd.automatic.steps.PlainNumbers": trace_plain_values,
     "whyodd.automatic.steps.PlainValues": trace_plain_values,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.tracing.readings import undo_unknown
+
 if TYPE_CHECKING:
     from whyodd.adapters.tracing.columns import Columns
 
@@ -31,3 +33,10 @@ def trace_constants(step: Any, columns: Columns) -> Columns:
     for variable, value in zip(columns.owners.tolist(), step.values_, strict=True):
         columns.variables.note_constant(variable, value)
     return columns.take([])
+
+
+def trace_date_parts(step: Any, columns: Columns) -> Columns:
+    """``DateParts``: numbers of one column of dates, each of which shows a part of it."""
+    shown = tuple(step.shown_parts)
+    columns.variables.parts[int(columns.owners[0])] = shown
+    return columns.expanded(np.zeros(len(shown), dtype=np.intp), undo_unknown(1))

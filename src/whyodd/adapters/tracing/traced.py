@@ -52,6 +52,8 @@ class Trace:
         Raw columns that no step looks at: they need not be there.
     closed : tuple of Closed
         Columns, by their number, that may only hold categories of training, and which.
+    parts : dict of int to tuple of str
+        Variables that are dates, and the part of them that each y of theirs shows.
     """
 
     names: tuple[str, ...]
@@ -61,6 +63,7 @@ class Trace:
     column: Ints
     unread: tuple[str, ...]
     closed: tuple[Closed, ...] = field(repr=False)
+    parts: dict[int, tuple[str, ...]] = field(repr=False)
     _made_of: tuple[Any, ...] = field(repr=False)
     _numbers: Ints = field(repr=False)
     _n_columns: int = field(repr=False)
@@ -177,6 +180,7 @@ def _traced(columns: Columns, made_of: tuple[Any, ...]) -> Trace:
         column=column,
         unread=tuple(name for i, name in enumerate(variables.columns) if i not in variables.read),
         closed=tuple(variables.closed),
+        parts={place[number]: parts for number, parts in variables.parts.items() if number in place},
         _made_of=made_of,
         _numbers=numbers,
         _n_columns=len(variables.columns),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whyodd.automatic.auto import AutoReport
+    from whyodd.automatic.kinds import Column
     from whyodd.findings.findings import Findings
 
 # Kind of item -> what is told of items like it: anomalies, rest, groups, trust and so on.
@@ -61,9 +62,22 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
 
 
 def _columns(report: AutoReport) -> dict[str, Any]:
-    used = [column for column in report.columns if column.kind != "set aside"]
     return {
-        "used": [{"name": column.name, "kind": column.kind, "note": column.note} for column in used],
-        "set_aside": [{"name": name, "note": note} for name, note in report.set_aside.items()],
+        "used": [told_column(column) for column in report.columns if column.is_used],
+        "set_aside": [told_column(column) for column in report.columns if not column.is_used],
         "model": report.told,
+    }
+
+
+def told_column(column: Column) -> dict[str, Any]:
+    """What a column is, why, and what is in it, as a plain dictionary."""
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "used": column.is_used,
+        "note": column.note,
+        "why": column.why,
+        "gaps": column.n_gaps,
+        "distinct": column.n_distinct,
+        "values": column.values,
     }

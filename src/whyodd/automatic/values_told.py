@@ -1,0 +1,52 @@
+"""The values of a column in a few words: a range, or some of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyodd.explanations.sentences import duration, number, text
+
+if TYPE_CHECKING:
+    from whyodd.automatic.reading import RawColumn
+
+_SHOWN = 3  # values, the most frequent first
+_LONGEST = 30  # characters of each
+
+
+def told_values(column: RawColumn) -> tuple[int, str]:
+    """How many different values a column has, and its range or its most frequent values."""
+    if column.family in ("nothing", "object"):
+        return 0, ""
+    values = column.present
+    if column.is_category or column.family in ("text", "boolean", "mixed"):
+        return _most_frequent(values)
+    if column.family == "duration":
+        seconds = np.unique(column.as_floats()[~column.gaps])
+        return seconds.size, _range(duration(float(seconds[0])), duration(float(seconds[-1])))
+    if column.family == "number":
+        # Floats cannot tell large whole numbers apart.
+        exact = values if values.dtype.kind in "iu" else column.as_floats()[~column.gaps]
+        found = np.unique(exact)
+        return found.size, _range(number(float(found[0])), number(float(found[-1])))
+    moments = sorted({_moment(value) for value in values})
+    return len(moments), _range(moments[0], moments[-1])
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def _most_frequent(values: Any) -> tuple[int, str]:
+    texts = np.array([str(value) for value in values], dtype=object)
+    found, counts = np.unique(texts, return_counts=True)
+    first = [found[place] for place in np.argsort(-counts, kind="stable")[:_SHOWN]]
+    short = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in first]
+    return found.size, ", ".join(map(text, short)) + (", …" if found.size > _SHOWN else "")
+
+
+def _moment(value: Any) -> str:
+    """A date or time as it is written, without a time of day that is midnight."""
+    written = str(np.datetime_as_string(value, unit="s")) if isinstance(value, np.datetime64) else str(value)
+    return written.replace("T", " ").removesuffix(" 00:00:00")

@@ -1,0 +1,108 @@
+"""In what a date is odd: its hour, its weekday, its place in the year, or how late it is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# The first day of 1970, where cycles begin, was a Thursday.
+_DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday")
+_ROUNDING = 1e-6  # of a day, where angles are read back
+_HALF_AN_HOUR, _TWO_WEEKS = 1.0 / 48.0, 14.0 / 365.2425
+
+
+def odd_part(parts: Sequence[str], relevance: Floats) -> str:
+    """The part of a date with the most relevance.
+
+    Parameters
+    ----------
+    parts : sequence of str of length k
+        The part that each number made of a date shows; cycles have two numbers each.
+    relevance : array of shape (k,)
+    """
+    known = [part for part in dict.fromkeys(parts) if part in PARTS]
+    return max(known, key=lambda part: sum(relevance[np.array(parts) == part]))
+
+
+def told_part(part: str, value: Floats, usual: Floats) -> tuple[str, float]:
+    """What is odd about a part of a date, in words, and the share of usual rows that have the like.
+
+    Parameters
+    ----------
+    part : str
+        One of the keys of ``PARTS``.
+    value : array of shape (w,)
+        The numbers that show it: one, or first the point on a circle.
+    usual : array of shape (n, w)
+        The same of usual rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whyodd.explanations.date_parts import told_part
+    >>> week = lambda day: [np.cos(2 * np.pi * day / 7), np.sin(2 * np.pi * day / 7)]
+    >>> told_part("day of the week", np.array(week(6)), np.array([week(0), week(4), week(5), week(4)]))
+    ('a Wednesday; no usual row has that weekday', 0.0)
+    """
+    return PARTS[part](value, usual)
+
+
+def _elapsed(value: Floats, usual: Floats) -> tuple[str, float]:
+    below = float(np.mean(usual[:, 0] < value[0]))
+    side, share = ("later", below) if below >= 0.5 else ("earlier", 1.0 - below)
+    return f"{side} than {_percent(share)}", 1.0 - share
+
+
+def _clock(value: Floats, usual: Floats) -> tuple[str, float]:
+    share = float(np.mean(_gaps(value, usual) <= _HALF_AN_HOUR))
+    return f"{_rows_lie(share)} within half an hour of that time of day", share
+
+
+def _weekday(value: Floats, usual: Floats) -> tuple[str, float]:
+    day, days = (np.floor(7.0 * _turns(points) + _ROUNDING).astype(int) % 7 for points in (value, usual))
+    share = float(np.mean(days == day))
+    return f"a {_DAYS[int(day)]}; {_percent(share)} {'has' if share == 0.0 else 'have'} that weekday", share
+
+
+def _season(value: Floats, usual: Floats) -> tuple[str, float]:
+    share = float(np.mean(_gaps(value, usual) <= _TWO_WEEKS))
+    return f"{_rows_lie(share)} within two weeks of that day of the year", share
+
+
+def _turns(points: Floats) -> Floats:
+    """How far around the circle points (..., 2) are, from 0 to 1."""
+    return np.asarray(np.arctan2(points[..., 1], points[..., 0]) / math.tau % 1.0)
+
+
+def _gaps(point: Floats, others: Floats) -> Floats:
+    """Distances around the circle, in turns."""
+    gaps = np.abs(_turns(others) - _turns(point))
+    return np.asarray(np.minimum(gaps, 1.0 - gaps))
+
+
+def _rows_lie(share: float) -> str:
+    return f"{_percent(share)} {'lies' if share == 0.0 else 'lie'}"
+
+
+def _percent(share: float) -> str:
+    if share == 0.0:
+        return "no usual row"
+    return f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} % of usual rows"
+
+
+# What is said of each part of a date.
+PARTS: dict[str, Callable[[Floats, Floats], tuple[str, float]]] = {
+    "time elapsed": _elapsed,
+    "hour of the day": _clock,
+    "day of the week": _weekday,
+    "day of the year": _season,
+}
