@@ -1,4 +1,4 @@
-"""Excel's old workbooks, .xls, by xlrd: plain Python, so that a damaged file is an error and nothing worse."""
+"""Excel's old workbooks, .xls, by xlrd: plain Python, so that a damaged file is an error, nothing worse."""
 
 from __future__ import annotations
 
