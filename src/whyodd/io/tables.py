@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 from whyodd.io.cell_frames import with_dates
 from whyodd.io.databases import read_duckdb, read_sqlite
 from whyodd.io.encodings import as_utf8
+from whyodd.io.quiet_readers import quiet
 from whyodd.io.reading import Reading
 from whyodd.io.table_kinds import ending_of, first_bytes, kind_of
 from whyodd.io.table_mistakes import arrow_mistake, first_words, json_mistake, parquet_mistake
@@ -151,7 +152,8 @@ def _source(path: Path, name: str) -> Source:
 def _read_parquet(source: Source, reading: Reading) -> Any:
     pl = polars()
     try:
-        return pl.read_parquet(source, glob=False)  # a name such as [a].parquet is no pattern
+        with quiet():
+            return pl.read_parquet(source, glob=False)  # a name such as [a].parquet is no pattern
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"{reading.name} cannot be read: {parquet_mistake(error)}.") from None
 
@@ -162,7 +164,8 @@ def _read_arrow(source: Source, reading: Reading) -> Any:
     read = pl.read_ipc if first_bytes(source).startswith(b"ARROW1") else pl.read_ipc_stream
     content = source if isinstance(source, bytes) else source.read_bytes()
     try:
-        return read(content)
+        with quiet():
+            return read(content)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(f"{reading.name} cannot be read: {arrow_mistake(error)}.") from None
 
@@ -218,7 +221,16 @@ def _read_array(source: Source, reading: Reading) -> Any:
 def _only_array(source: Source, name: str) -> NDArray[Any]:
     try:
         arrays = _arrays(source)
-    except (ValueError, EOFError, BadZipFile, NotImplementedError, zlib.error, TokenError, OSError):
+    except (
+        ValueError,
+        EOFError,
+        BadZipFile,
+        NotImplementedError,
+        zlib.error,
+        TokenError,
+        SyntaxError,
+        OSError,
+    ):
         raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.") from None
     if any(isinstance(array, bytes) for array in arrays.values()):
         raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.")

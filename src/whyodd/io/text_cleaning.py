@@ -94,7 +94,10 @@ def _without_comments(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
     if last.strip() and _have_as_many_values(last, lines[count]):
         # The names themselves, as NumPy writes them.
         count -= 1
-        cleaned = cleaned.without_lines(count).with_names(last.lstrip(f"{_COMMENT} "))
+        names = last.lstrip(f"{_COMMENT} ")
+        # The sign may be a name itself.
+        is_name = not names or names[0] in _SEPARATORS
+        cleaned = cleaned.without_lines(count).with_names(last if is_name else names)
     else:
         cleaned = cleaned.without_lines(count)
     if not any(line.strip() for line in lines[:count]):
@@ -221,6 +224,10 @@ def _without_repeated_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cl
 
 def _without_end(cleaned: Cleaned, separator: str, width: int, name: str, notes: list[str]) -> Cleaned:
     tail = _tail(cleaned.source)
+    if tail.endswith(b"\r\n\r\n"):
+        # Polars takes empty lines that end so for rows.
+        cleaned = replace(cleaned, source=_content(cleaned.source).rstrip(b"\r\n") + b"\r\n")
+        tail = _tail(cleaned.source)
     lines = tail.split(b"\n")
     # The first is the names, or cut.
     texts = [line.decode("utf-8", errors="replace").rstrip("\r").replace("\r", " ") for line in lines[1:]]

@@ -8,10 +8,12 @@ import zipfile
 import zlib
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 from whyodd.io.chosen_part import choose_part
 from whyodd.io.old_workbooks import SIGNATURE, open_old_workbook
 from whyodd.io.opened_workbook import OpenedWorkbook, unreadable
+from whyodd.io.quiet_readers import quiet
 from whyodd.io.sheet_tables import frame_of_rows, holds_table
 from whyodd.io.table_kinds import first_bytes
 
@@ -35,7 +37,7 @@ def read_workbook(source: Source, reading: Reading) -> Any:
     _check_size(source, reading.name)
     try:
         file = io.BytesIO(source) if isinstance(source, bytes) else str(source)
-        with closing(calamine.load_workbook(file)) as book:
+        with quiet(), closing(calamine.load_workbook(file)) as book:
             rows = _chosen_rows(_opened(book, calamine, reading.name), reading)
     except (calamine.CalamineError, OSError, OverflowError) as error:
         raise unreadable(reading.name, error) from None
@@ -100,26 +102,38 @@ def _check_size(source: Source, name: str) -> None:
         RuntimeError,
         EOFError,
         OSError,
+        LookupError,  # an encoding that is none
+        expat.ExpatError,
         zlib.error,
     ) as error:
         raise unreadable(name, error) from None
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> None:
-    """Unpack a member once: its size must be what is declared, and its cells not too far away."""
-    is_sheet = member.filename.startswith("xl/worksheets/") or member.filename == "content.xml"
-    rows, columns, repeated = 0, 0, 0
+    """Unpack a member once: its size as declared, its XML whole, its cells not too far away.
+
+    The reader would never come to the end of XML that is cut off.
+    """
+    if not member.filename.endswith((".xml", ".rels")):
+        return
+    rows, columns, repeated, rest = 0, 0, 0, b""
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse_definitions
     with archive.open(member) as file:
-        rest = b""
         while part := file.read(_STEP):
-            if is_sheet:
-                window = rest + part
-                for found in _ADDRESS.finditer(window):
-                    columns, rows = max(columns, _number_of(found[1])), max(rows, int(found[2]))
-                repeated = max([repeated, *(int(n) for n in _REPEATED.findall(window))])
-                rest = window[-64:]
+            parser.Parse(part, False)
+            window = rest + part
+            for found in _ADDRESS.finditer(window):
+                columns, rows = max(columns, _number_of(found[1])), max(rows, int(found[2]))
+            repeated = max([repeated, *(int(number) for number in _REPEATED.findall(window))])
+            rest = window[-64:]
+    parser.Parse(b"", True)
     if rows * columns > _MOST_CELLS or repeated > _MOST_CELLS:
         raise _too_large(name)
+
+
+def _refuse_definitions(*_: object) -> None:
+    raise expat.ExpatError("it defines entities, which no workbook does")
 
 
 def _number_of(letters: bytes) -> int:
