@@ -183,7 +183,7 @@ def _is_implausible(text: str, place: int) -> bool:
         return False
     if not letter.isalpha():
         return True
-    alone = not before.isalpha() and not after.isalpha()
+    alone = not before.isalnum() and not after.isalnum()
     beside = (before + after).isalpha() and not before.isascii() and not after.isascii()
     is_capital_within = letter.isupper() and before.isalpha() and (before.islower() or after.islower())
     return alone or beside or is_capital_within
