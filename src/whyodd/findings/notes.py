@@ -94,8 +94,8 @@ def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iter
 
 
 def _notes_on_copies(table: Table) -> Iterator[str]:
-    """Rows that are equal to another one, or equal but for rounding."""
-    if sparse.issparse(table.frame):
+    """Rows that are equal to another one, or equal but for rounding; of a single column all may be."""
+    if sparse.issparse(table.frame) or table.frame.shape[1] == 1:
         return
     first = first_copies(table.frame)
     n_copies, n = _n_copies(first), table.n_rows

@@ -40,7 +40,9 @@ def first_copies(X: Any) -> Ints:
 def first_near_copies(X: Any) -> Ints:
     """The same of rows that are equal but for rounding of their numbers."""
     frame = as_frame(X)
-    floats = [] if frame is None else [name for name, kind in frame.schema.items() if kind.is_float()]
+    schema = {} if frame is None else frame.schema
+    # Columns of pandas may have numbers as names, by which they cannot be asked for.
+    floats = [name for name, kind in schema.items() if isinstance(name, str) and kind.is_float()]
     if frame is None or len(floats) < _FEWEST_COLUMNS:
         return first_copies(X)
     scales = {name: _ROUNDING * (frame[name].std() or 0.0) for name in floats}

@@ -43,3 +43,13 @@ def test_drift_is_told_with_its_columns():
 def test_new_rows_of_the_same_kind_are_no_drift(seed):
     found = whyodd.find(numbers(500, seed=seed + 1), train=numbers(1000))
     assert not any("Far more" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [0, 1, 2]], ids=["texts", "numbers"])
+def test_copies_are_told_whatever_columns_are_called(names):
+    frame = pd.concat([numbers(300), numbers(6)], ignore_index=True).set_axis(names, axis=1)
+    assert "12 rows have an exact copy in frame." in whyodd.find(frame).notes
+
+
+def test_values_of_a_single_column_are_no_copies():
+    assert not any("copy" in note for note in whyodd.find(numbers(300)[["a"]].round(1)).notes)
