@@ -1,6 +1,6 @@
 """A report with values that try to be more than text."""
 
-from made_up.reports import category, reason, table
+from made_up.reports import category, column, reason, table
 
 HARMFUL = [
     "<script>alert(1)</script>",
@@ -29,8 +29,8 @@ def hostile():
         {**group, "label": text} for group, text in zip(summary["groups"], HARMFUL, strict=False)
     ]
     summary["columns"] = {
-        "used": [{"name": text, "kind": text, "note": text} for text in HARMFUL],
-        "set_aside": [{"name": text, "note": text} for text in HARMFUL],
+        "used": [column(text, text, text, values=text) for text in HARMFUL],
+        "set_aside": [column(text, text, text, used=False, values=text) for text in HARMFUL],
         "model": HARMFUL[0],
     }
     return {

@@ -34,16 +34,22 @@ def table(shown=12, rest=30, rows=10_000):
         "rest": others,
         "columns": {
             "used": [
-                {"name": "bytes_out", "kind": "number", "note": "long tail: on a logarithmic scale"},
-                {"name": "bytes_in", "kind": "number", "note": "long tail: on a logarithmic scale"},
-                {"name": "duration", "kind": "number", "note": "as it is"},
-                {"name": "failed_logins", "kind": "number", "note": "as it is"},
-                {"name": "service", "kind": "category", "note": "12 values, one of them rare"},
+                column("bytes_out", "number", "long tail: on a logarithmic scale", gaps=12),
+                column("bytes_in", "number", "long tail: on a logarithmic scale"),
+                column("duration", "number", ""),
+                column("failed_logins", "count", ""),
+                column("service", "category", "12 values, one of them rare", values="'http', 'smtp', …"),
             ],
-            "set_aside": [{"name": "connection_id", "note": "a different value in each row"}],
+            "set_aside": [column("connection_id", "identifier", "a different value in each row", used=False)],
             "model": "A one-class SVM with a Gaussian kernel was fitted to 10,000 rows.",
         },
     }
+
+
+def column(name, kind, note, *, used=True, why="numbers that are not all whole", gaps=0, values="0 to 12"):
+    """What is told of a column."""
+    told = {"name": name, "kind": kind, "used": used, "note": note, "why": why}
+    return {**told, "gaps": gaps, "distinct": 40, "values": values}
 
 
 def frame(kind, noun, *, odd, rows, shown):

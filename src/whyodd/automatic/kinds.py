@@ -229,11 +229,9 @@ def _judge_whole_numbers(
     word = _code_word(name)
     if n_distinct == numbers.size >= ENOUGH_ROWS and (word or _counts_rows(exact)):
         called = f", and its name ends in {word!r}" if word else " and go up with the rows, or fill a range"
-        return aside("identifier", f"its whole numbers all differ{called} (an identifier?)")
+        return aside("identifier", f"its whole numbers all differ{called}")
     if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
-        return aside(
-            "identifier", "its whole numbers are too large to be told apart as numbers (an identifier?)"
-        )
+        return aside("identifier", "its whole numbers are too large to be told apart as numbers")
     if word and n_distinct * _ROWS_PER_CODE <= numbers.size and numbers.size >= ENOUGH_ROWS:
         why = f"whole numbers that repeat, and its name ends in {word!r}: told apart, not compared"
         return _used("code", "category", why, why)

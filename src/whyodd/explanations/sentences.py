@@ -340,7 +340,7 @@ def duration(seconds: float) -> str:
     --------
     >>> from whyodd.explanations.sentences import duration
     >>> duration(0.25), duration(95), duration(3600), duration(-100_000)
-    ('0.25 s', '1 min 35 s', '1 h', '-1 d 3 h')
+    ('0.25 s', '1 min 35 s', '1 h', '-1 d 4 h')
     """
     size = abs(seconds)
     if size < _UNITS[-2][0]:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from whyodd.findings.scoring import ScoredRows
     from whyodd.findings.table import Table
 
-# Of the rows: where more have a copy, it is also told how many are different.
-_RARE = 0.1
+# Of the rows: where more have a copy, it is told how many are different; where fewer are different than that,
+# such is the table.
+_RARE, _DIFFERENT = 0.1, 0.5
 # Of the rows: where more are equal but for rounding, it is told.
 _NEAR_COPIES = 0.01
 _TOLD = 5  # columns
@@ -104,7 +105,7 @@ def _notes_on_copies(table: Table) -> Iterator[str]:
         return
     if 0 < n_copies <= _RARE * n:
         yield f"{count_of_rows(n_copies)} have an exact copy in {table.name}."
-    elif n_copies:
+    elif n_copies > 0 and np.unique(first).size >= _DIFFERENT * n:
         yield (
             f"{n_copies:,} of {count_of_rows(n)} have an exact copy in {table.name}, which has "
             f"{np.unique(first).size:,} different rows."

@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 
 from made_up.hostile import HARMFUL, hostile
 from made_up.items import images, series, texts
-from made_up.reports import nothing_odd, table
+from made_up.reports import column, nothing_odd, table
 from whyodd.report.render import render
 
 MADE = (table, images, series, texts, hostile, nothing_odd)
@@ -287,9 +287,7 @@ def test_a_limit_that_nothing_fits_in_is_refused():
 
 def test_long_lists_of_columns_and_notes_are_cut():
     summary = table(1, 0)
-    summary["columns"]["used"] = [
-        {"name": f"c{k}", "kind": "number", "note": "y" * 10_000} for k in range(9_000)
-    ]
+    summary["columns"]["used"] = [column(f"c{k}", "number", "y" * 10_000) for k in range(9_000)]
     summary["notes"] = ["z" * 10_000] * 9_000
     page = render(summary)
     assert size(page) < 1_000_000

@@ -53,6 +53,8 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 from reference.traced import column_squares, linear_squares, matrix_of
 from whyodd.adapters.tracing import TRACERS, trace
+from whyodd.automatic.dates import DateParts
+from whyodd.automatic.rarity import Rarity
 from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues
 
 RNG = np.random.default_rng(1)
@@ -65,6 +67,7 @@ GAPS[3, 0] = GAPS[4, 2] = GAPS[5, 2] = np.nan
 LABELS = np.column_stack([RNG.choice(["a", "b", "c"], 60), RNG.choice(["u", "v"], 60)]).astype(object)
 TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "down the road"] * 3
 DICTS = [{"city": "Bonn", "age": 3.0}, {"city": "Ulm", "age": 4.0}, {"city": "Kiel", "age": 2.0}]
+DAYS = np.array([["2024-01-01"], ["2024-02-29"], ["2024-01-09"], ["2024-01-08"], ["2024-03-01"]])
 FOUR = ("p", "q", "r", "s")
 TWO = ("left", "right")
 ONE = ("text",)
@@ -260,6 +263,10 @@ CASES = {
         linear(GaussianRandomProjection(3, random_state=0)),
         linear(SparseRandomProjection(3, density=0.6, random_state=0)),
     ],
+    "whyodd.automatic.dates.DateParts": [
+        Case(DateParts(("time elapsed", "day of the week")), DAYS, ONE, ["text"] * 5),
+    ],
+    "whyodd.automatic.rarity.Rarity": [Case(Rarity(), LABELS, TWO, list(TWO))],
     "whyodd.automatic.steps.Constants": [
         per_column(
             FeatureUnion([("a", "passthrough"), ("b", Constants())]), X=np.ones((3, 4)), is_invertible=True
