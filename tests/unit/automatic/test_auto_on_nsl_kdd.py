@@ -26,7 +26,7 @@ def pipeline(connections):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("trusted", "at_least"), [(False, 0.92), (True, 0.95)])
+@pytest.mark.parametrize(("trusted", "at_least"), [(False, 0.94), (True, 0.96)])
 def test_finds_attacks(pipeline, connections, trusted, at_least):
     """Rows that are all normal are best trusted; else a fifth of them is left out as suspects."""
     normal, rows, is_attack = connections
