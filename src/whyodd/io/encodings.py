@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _OUT_OF_SCRIPT = 0.1
 # Signs around words, and signs after numbers and words.
 _QUOTES = frozenset("•–—…„“”‚‘«»¿¡\xa0\u202f")
 _SIGNS = frozenset("€£§°·©®™±²³µ×ªº½¼¾")
+# Letters that are words by themselves.
+_WORDS = frozenset("àáèéíóåöæø")
 _APOSTROPHE = "’"
 
 
@@ -183,7 +186,7 @@ def _is_implausible(text: str, place: int) -> bool:
         return False
     if not letter.isalpha():
         return True
-    alone = not before.isalnum() and not after.isalnum()
+    alone = not before.isalpha() and not after.isalpha() and letter not in _WORDS
     beside = (before + after).isalpha() and not before.isascii() and not after.isascii()
     is_capital_within = letter.isupper() and before.isalpha() and (before.islower() or after.islower())
     return alone or beside or is_capital_within
@@ -198,7 +201,9 @@ def _out_of_script(sample: bytes, encoding: str) -> float:
         for place, letter in enumerate(text)
         if ord(letter) > 127
     ]
-    return sum(wrong) / len(wrong) if wrong else 1.0
+    # Single letters are no words of that script.
+    has_words = re.search(f"[{first}-{last}]{{3}}", text) is not None
+    return sum(wrong) / len(wrong) if has_words else 1.0
 
 
 def _is_lower(text: str) -> bool:
