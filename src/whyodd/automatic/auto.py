@@ -14,6 +14,7 @@ from whyodd.automatic.auto_report import AutoReport
 from whyodd.automatic.kinds import judge_columns
 from whyodd.automatic.preparation import groups_of, prepare
 from whyodd.automatic.reading import read_table
+from whyodd.automatic.written import find_written, told_columns
 from whyodd.models.registry import Committee
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def auto(
     """Sensible default detector for a raw table: a fitted pipeline that ends in a :class:`whyodd.Committee`.
 
     Each column is used as what it is: numbers in robust scales, categories and booleans by their surprise,
-    dates taken apart, gaps filled and marked. Constant columns and identifiers are set aside.
+    dates taken apart, gaps filled and marked. Texts such as 20.6%, 12 €, 1.234,50, 14:35 or 02.03.2026 are
+    the numbers, times and dates they stand for. Constant columns and identifiers are set aside.
 
     Parameters
     ----------
@@ -62,8 +64,9 @@ def auto(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps "columns" and "model", for :func:`whyodd.explain`. ``print(pipeline.auto_report_)`` shows what
-        was made of the columns; so does the logger "whyodd" at level INFO.
+        Steps "columns" and "model", for :func:`whyodd.explain`, and before them "written" if texts have to be
+        read. ``print(pipeline.auto_report_)`` shows what was made of the columns; so does the logger "whyodd"
+        at level INFO.
 
     Examples
     --------
@@ -78,7 +81,11 @@ def auto(
     table = read_table(frame)
     if table.n_rows < 2:
         raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
+    written, found = find_written(table)
+    if written is not None:
+        table = read_table(written.fit(table.data).transform(table.data))
     columns = judge_columns(table)
+    columns = columns if written is None else told_columns(columns, written, found)
     _check_any_used(columns)
     with _announced(progress) as say:
         say("preparing columns")
@@ -92,7 +99,8 @@ def auto(
         ).fit(Z)
         if prepared is not None:  # the model should know its rows by their places in the whole table
             model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
-    pipeline = Pipeline([("columns", preparation), ("model", model)])
+    steps: list[tuple[str, Any]] = [] if written is None else [("written", written)]
+    pipeline = Pipeline([*steps, ("columns", preparation), ("model", model)])
     network: Any = model.network_
     looked_at = ", ".join(view.name for view in network.views)
     pipeline.auto_report_ = AutoReport(

@@ -28,6 +28,11 @@ _CYCLES = {
     "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
 }
 _ELAPSED = "time elapsed"
+# How often a part of a cycle comes is told from the rows around it, within this part of the cycle (an hour of
+# the day, seven of the week), at so many places.
+_AROUND, _PLACES = 1.0 / 24.0, 240
+# How far from the mean, in standard deviations, a date lies that is missing where none was.
+_NEVER_MISSING = 8.0
 
 
 def choose_parts(dates: Dates) -> tuple[str, ...]:
@@ -73,8 +78,10 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     """Numbers of one column of dates, comparable with standardised columns.
 
     A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
-    is near 01:00. Time elapsed is standardised. A missing date lies in the middle of all circles, at the mean
-    time. If there are any in training, one more number marks them.
+    is near 01:00. How rare that part of the cycle is, is a number of its own, √(2 log(f_max / f)) of the
+    frequencies f around it. Time elapsed is standardised. A missing date lies in the middle of all circles,
+    at the mean time, and one more number marks it, in units of surprise; if none was missing in training, a
+    missing one is far from all.
 
     Parameters
     ----------
@@ -87,6 +94,10 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         Of the time elapsed, in seconds since 1970.
     has_gaps_ : bool
         Whether missing dates are marked.
+    mark_ : float
+        What marks them.
+    frequencies_ : dict of str to ndarray
+        Of the places of each cycle.
     """
 
     def __init__(self, parts: tuple[str, ...] = (_ELAPSED,)) -> None:
@@ -96,7 +107,12 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         """Learn mean and scale of the time elapsed from a frame or array (n, 1)."""
         remember_columns(self, X)
         seconds = self._seconds(X)
-        self.has_gaps_ = bool(np.isnan(seconds).any())
+        gaps = np.isnan(seconds)
+        self.has_gaps_ = bool(gaps.any())
+        self.mark_ = float(np.sqrt(-2.0 * np.log(gaps.sum() / (gaps.size + 1.0)))) if self.has_gaps_ else 0.0
+        cycles = [part for part in self.parts if part in _CYCLES]
+        turns = {part: seconds[~gaps] / _CYCLES[part][0] % 1.0 for part in cycles}
+        self.frequencies_ = {part: _frequencies(turns[part]) for part in cycles}
         self.mean_ = float(np.nanmean(seconds))
         self.scale_ = float(np.nanstd(seconds)) or 1.0
         return self
@@ -105,16 +121,32 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         """Numbers (n, k) of the dates in a frame or array (n, 1)."""
         check_is_fitted(self)
         seconds = self._seconds(X)
-        numbers: list[NDArray[np.float64]] = []
+        gaps = np.isnan(seconds)
+        # Files of older versions have neither frequencies nor a mark of another size.
+        frequencies, mark = getattr(self, "frequencies_", {}), getattr(self, "mark_", 1.0)
+        far = 0.0 if self.has_gaps_ or not frequencies else _NEVER_MISSING
+        columns = []
         for part in self.parts:
             if part == _ELAPSED:
-                numbers.append((seconds - self.mean_) / self.scale_)
-            else:
-                angle = 2.0 * np.pi * seconds / _CYCLES[part][0]
-                numbers += [np.cos(angle), np.sin(angle)]
-        gaps = np.isnan(seconds)
-        columns = [np.where(gaps, 0.0, column) for column in numbers]
-        return np.column_stack([*columns, gaps] if self.has_gaps_ else columns).astype(np.float64)
+                columns.append(np.where(gaps, far, (seconds - self.mean_) / self.scale_))
+                continue
+            turns = np.where(gaps, 0.0, seconds) / _CYCLES[part][0] % 1.0
+            angle = 2.0 * np.pi * turns
+            columns += [np.where(gaps, 0.0, np.cos(angle)), np.where(gaps, 0.0, np.sin(angle))]
+            if part in frequencies:
+                columns.append(np.where(gaps, far, _surprise(turns, frequencies[part])))
+        return np.column_stack([*columns, mark * gaps] if self.has_gaps_ else columns).astype(np.float64)
+
+    def variables(self) -> list[list[int]]:
+        """Numbers that are one variable together: those of a cycle, and marks; time elapsed is a number."""
+        groups, place = [], 0
+        for part in self.parts:
+            if part == _ELAPSED:
+                place += 1
+                continue
+            groups += [[place, place + 1], [place + 2]]
+            place += 3
+        return [*groups, [place]] if self.has_gaps_ else groups
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the numbers: column and part."""
@@ -122,7 +154,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         ends = [
             part if part == _ELAPSED else f"{part} ({wave})"
             for part in self.parts
-            for wave in ([""] if part == _ELAPSED else ["cos", "sin"])
+            for wave in ([""] if part == _ELAPSED else ["cos", "sin", "rarity"])
         ]
         return np.array([f"{given[0]}: {end}" for end in ends + ["missing"] * self.has_gaps_], dtype=object)
 
@@ -131,3 +163,19 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         (column,) = read_columns(X)
         dates = dates_of(column)
         return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
+
+
+def _frequencies(turns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the turns (n,) of a cycle around each of its places, at least that of one row."""
+    counts, _ = np.histogram(turns, _PLACES, (0.0, 1.0))
+    apart = np.abs(np.arange(_PLACES)) / _PLACES
+    apart = np.minimum(apart, 1.0 - apart)
+    weights = np.exp(-0.5 * (apart / _AROUND) ** 2)
+    smooth = np.fft.irfft(np.fft.rfft(counts) * np.fft.rfft(weights), _PLACES)
+    return np.asarray(np.maximum(smooth, 1.0) / (turns.size + 1.0))
+
+
+def _surprise(turns: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How rare parts (n,) of a cycle are: √(2 log(f_max / f))."""
+    around = frequencies[np.minimum((turns * _PLACES).astype(np.intp), _PLACES - 1)]
+    return np.asarray(np.sqrt(2.0 * np.log(frequencies.max() / around)))

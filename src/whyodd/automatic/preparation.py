@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.dates import DateParts
+from whyodd.automatic.gaps import FilledNumbers
 from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues, SurpriseEncoder
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def prepare(columns: Sequence[Column]) -> ColumnTransformer:
     """Transformer (not fitted) of the columns, a block of columns per kind.
 
     Numbers stay as they are, for the committee scales them; gaps become the median and are marked by a
-    column of 0 and 1. A category is a column of its own, in units of its surprise.
+    column of their own. Marks and categories are in units of their surprise.
     """
     blocks: list[tuple[str, Any, list[str | int]]] = []
     for name, step, members in (
@@ -46,19 +46,18 @@ def groups_of(preparation: ColumnTransformer) -> list[list[int]]:
     for name, step, _ in preparation.transformers_:
         place = preparation.output_indices_[name]
         if name == "numbers":
-            marks = len(step[-1].indicator_.features_)
+            marks = len(step[-1].marked_)
             groups += [[column] for column in range(place.stop - marks, place.stop)]
         elif name in ("categories", "mixed_categories"):
             parts = step[-1].blocks()
             groups += [list(range(place.start + part.start, place.start + part.stop)) for part in parts]
         elif isinstance(step, DateParts):
-            groups.append(list(range(place.start, place.stop)))
+            groups += [[place.start + column for column in group] for group in step.variables()]
     return groups
 
 
 def _numbers() -> Pipeline:
-    fill = SimpleImputer(strategy="median", add_indicator=True)
-    return Pipeline([("plain", PlainNumbers()), ("fill", fill)])
+    return Pipeline([("plain", PlainNumbers()), ("fill", FilledNumbers())])
 
 
 def _categories(*, as_text: bool) -> Pipeline:

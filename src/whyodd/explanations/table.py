@@ -103,6 +103,8 @@ class Explanation(BaseExplanation):
         What people call the rows.
     spoken : ndarray of int of shape (n, d), optional
         In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``, of a committee.
+    texts : ndarray of shape (n, d), optional
+        What stands in cells that were read as values, such as "20.6%"; None in all others.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class Explanation(BaseExplanation):
             "excluded",
             "ids",
             "spoken",
+            "texts",
         ),
     )
 
@@ -148,6 +151,7 @@ class Explanation(BaseExplanation):
     threshold: float | None = None
     ids: tuple[Any, ...] | None = None
     spoken: NDArray[np.int8] | None = None
+    texts: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         if self.inputs is None:
@@ -163,11 +167,13 @@ class Explanation(BaseExplanation):
         # The arguments of the constructor, the kind of data frame by name; the rest is computed anew.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         kind = None if self.frame_kind is None else self.frame_kind.name
-        return state | {"frame_kind": kind, "data": _stored_data(self.data)}
+        stored = {"data": _stored_data(self.data), "texts": _stored_data(self.texts)}
+        return state | {"frame_kind": kind, **stored}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         kind = None if state["frame_kind"] is None else implementation(state["frame_kind"])
-        self.__dict__.update(state, frame_kind=kind, data=_restored_data(state["data"]))
+        restored = {"data": _restored_data(state["data"]), "texts": _restored_data(state.get("texts"))}
+        self.__dict__.update(state, frame_kind=kind, **restored)
         self.__post_init__()
 
     @cached_property
@@ -198,7 +204,7 @@ class Explanation(BaseExplanation):
         """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
         if self.comparisons is None or self.spoken is None:
             return None
-        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data)))
+        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data), self.inputs))
 
     @cached_property
     def comparisons(self) -> Comparisons | None:
@@ -356,6 +362,8 @@ class Explanation(BaseExplanation):
             relevance=float(self.relevance[0, c]),
             share=float(shares(self.relevance[0, [c]], self.whole)[0]),
             never_varied=never_varied,
+            written=None if self.texts is None else self.texts[0, c],
+            form=self._variables.format_at(c),
         )
         if self.comparisons is None or self.reason_kinds is None or never_varied:
             return plain

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.inputs.written import Written
     from whyodd.maths.linear_maps import LinearMap
 
 
@@ -91,6 +92,8 @@ class Variables:
         own.
     through : LinearMap, optional
         Linear map before the network that mixes columns.
+    formats : mapping of int to Written
+        How people write the values of a variable, where that is not as plain numbers and dates.
     """
 
     names: tuple[str, ...]
@@ -99,6 +102,14 @@ class Variables:
     groups: tuple[tuple[int, ...], ...] | None = None
     origin: NDArray[np.intp] | None = None
     through: LinearMap | None = None
+    formats: Mapping[int, Written] = field(default_factory=dict)
+
+    def format_at(self, place: int) -> Written | None:
+        """How the values of an entry of the explanation are written; None of plain ones, and of groups."""
+        if self.groups is None:
+            return self.formats.get(place)
+        members = self.groups[place]
+        return self.formats.get(members[0]) if len(members) == 1 else None
 
     def expected(self, network: Any, inputs: Points, own: NDArray[np.intp] | None) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.

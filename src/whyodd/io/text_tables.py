@@ -33,7 +33,14 @@ _TYPED_ROWS = 10_000
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _TOO_NARROW = re.compile(r"could not parse .* as dtype `([^`]+)` at column .* \(column number (\d+)\)", re.S)
+# Of digits, some with a zero first, such as postal codes: 01067 is no 1067.
 _ZERO_FIRST = re.compile(r"0\d+")
+# Dates that Polars would take with the day first whatever the others say, times that it would move to another
+# zone, and times of day: they are read later, once all values of the column are there to tell.
+_UNCLEAR_DATE = re.compile(
+    r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b.*|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[T ].*(?:Z|[+-]\d\d:?\d\d)"
+    r"|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?"
+)
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -70,8 +77,11 @@ def read_text_table(source: Source, name: str, usual: str = ",", as_written: Col
     }
     known = pl.read_csv(source, n_rows=0, **options).columns
     names = _checked_names(_first_record(sample, layout.separator, known), name)
-    as_written = {*as_written, *_codes(sample, layout.separator, names)}
-    wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written}
+    as_written = {*as_written, *_matching(sample, layout.separator, names, _ZERO_FIRST)}
+    dates = _matching(sample, layout.separator, names, _UNCLEAR_DATE)
+    wide = {
+        column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written | dates
+    }
     try:
         frame = _read_with_wide_types(source, known, wide, options)
     except pl.exceptions.PolarsError as error:
@@ -155,12 +165,12 @@ def _first_bytes(source: Source) -> bytes:
         return beginning if b"\n" in beginning else beginning + file.readline(LONGEST_LINE)
 
 
-def _codes(sample: str, separator: str, names: list[str]) -> set[str]:
-    """Columns of digits in which some begin with a zero, such as postal codes: 01067 is no 1067."""
+def _matching(sample: str, separator: str, names: list[str], pattern: re.Pattern[str]) -> set[str]:
+    """Columns with cells of some pattern."""
     found: set[str] = set()
     for record in islice(_records(io.StringIO(sample), separator), 1, None):
         pairs = zip(names, record, strict=False)
-        found |= {column for column, cell in pairs if _ZERO_FIRST.fullmatch(cell.strip())}
+        found |= {column for column, cell in pairs if pattern.fullmatch(cell.strip())}
     return found
 
 

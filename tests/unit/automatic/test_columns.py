@@ -125,11 +125,23 @@ def test_dates_lie_on_circles():
         {"when": pd.to_datetime(["2024-01-01 00:00", "2024-01-01 06:00", "2024-01-09 12:00"])}
     )
     step = DateParts(("hour of the day",)).fit(hours)
-    np.testing.assert_allclose(step.transform(hours), [[1, 0], [0, 1], [-1, 0]], atol=1e-9)
+    np.testing.assert_allclose(step.transform(hours)[:, :2], [[1, 0], [0, 1], [-1, 0]], atol=1e-9)
     assert list(step.get_feature_names_out()) == [
         "when: hour of the day (cos)",
         "when: hour of the day (sin)",
+        "when: hour of the day (rarity)",
     ]
+
+
+def test_rare_hours_surprise_and_a_gap_where_none_was_is_far_from_all():
+    morning = START.replace(hour=9)
+    when = pd.DataFrame({"when": [morning] * 99 + [morning.replace(hour=21)]})
+    step = DateParts(("hour of the day",)).fit(when)
+    rarity = step.transform(when)[:, 2]
+    # 99 rows against one: f_max / f = 99.
+    np.testing.assert_allclose(rarity[[0, 99]], [0.0, math.sqrt(2.0 * math.log(99.0))], atol=1e-6)
+    assert step.transform(pd.DataFrame({"when": pd.to_datetime([None])}))[0, 2] > rarity.max()
+    assert step.variables() == [[0, 1], [2]]
 
 
 def test_time_elapsed_is_standardised():
@@ -142,7 +154,8 @@ def test_time_elapsed_is_standardised():
 def test_missing_dates_lie_in_the_middle_and_are_marked():
     when = pd.DataFrame({"when": [START, None, START + DAY]})
     step = DateParts(("time elapsed", "hour of the day")).fit(when)
-    np.testing.assert_allclose(step.transform(when)[1], [0.0, 0.0, 0.0, 1.0])
+    mark = math.sqrt(-2.0 * math.log(1.0 / 4.0))
+    np.testing.assert_allclose(step.transform(when)[1], [0.0, 0.0, 0.0, 0.0, mark])
     assert step.get_feature_names_out()[-1] == "when: missing"
 
 

@@ -34,6 +34,12 @@ def trace_missing_indicator(step: Any, columns: Columns) -> Columns:
     return marked.one_to_one(undo_unknown(marked.count), faithful=False)
 
 
+def trace_filled_numbers(step: Any, columns: Columns) -> Columns:
+    """``FilledNumbers``: columns as they are, and marks of those that had gaps."""
+    marked = columns.take(step.marked_)
+    return concatenate([columns, marked.one_to_one(undo_unknown(marked.count), faithful=False)])
+
+
 def _kept(step: Any, n_columns: int) -> NDArray[np.intp]:
     """Positions of the columns that had a value in training."""
     names = list(getattr(step, "feature_names_in_", [f"x{i}" for i in range(n_columns)]))

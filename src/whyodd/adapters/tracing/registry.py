@@ -15,7 +15,11 @@ from whyodd.adapters.tracing.encoders import (
     trace_ordinal_encoder,
     trace_target_encoder,
 )
-from whyodd.adapters.tracing.imputers import trace_imputer, trace_missing_indicator
+from whyodd.adapters.tracing.imputers import (
+    trace_filled_numbers,
+    trace_imputer,
+    trace_missing_indicator,
+)
 from whyodd.adapters.tracing.mixing import (
     trace_factor_analysis,
     trace_fast_ica,
@@ -96,6 +100,7 @@ TRACERS: dict[str, Tracer] = {
     "sklearn.preprocessing._polynomial.SplineTransformer": trace_spline_transformer,
     "sklearn.preprocessing._target_encoder.TargetEncoder": trace_target_encoder,
     "sklearn.random_projection.BaseRandomProjection": trace_random_projection,
+    "whyodd.automatic.gaps.FilledNumbers": trace_filled_numbers,
     "whyodd.automatic.steps.Constants": trace_constants,
     "whyodd.automatic.steps.PlainNumbers": trace_plain_values,
     "whyodd.automatic.steps.PlainValues": trace_plain_values,
