@@ -83,7 +83,7 @@ def auto(
         raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
     written, found = find_written(table)
     if written is not None:
-        table = read_table(written.fit(table.data).transform(table.data))
+        table = read_table(written.fit(table.data).transform_known(table.data, found))
     columns = judge_columns(table)
     columns = columns if written is None else told_columns(columns, written, found)
     _check_any_used(columns)

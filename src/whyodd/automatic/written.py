@@ -11,7 +11,16 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from whyodd.automatic.reading import RawColumn, read_columns, read_table
 from whyodd.automatic.steps import remember_columns
 from whyodd.inputs.frames import as_frame
-from whyodd.inputs.written import WrittenEpoch, WrittenMoment, epoch_convention, recognize, strays_of
+from whyodd.inputs.written import (
+    WrittenEpoch,
+    WrittenMoment,
+    epoch_convention,
+    may_be_time,
+    propose,
+    recognize,
+    settle,
+    strays_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +100,12 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
     def transform(self, X: Any) -> Any:
         """The same kind of frame or array (n, d), with values in place of texts."""
-        return _with_values(X, {c.key: c.written for c in self._in(X)})
+        return _with_values(X, {c.key: c.written for c in self._in(X)}, {})
+
+    def transform_known(self, X: Any, found: Mapping[Any, Recognized]) -> Any:
+        """The same of the table that was looked at, whose texts are read already."""
+        known = {key: column.values for key, column in found.items()}
+        return _with_values(X, {c.key: c.written for c in self._in(X)}, known)
 
     def formats(self, X: Any) -> dict[int, Written]:
         """How the columns of a table are written, by their place in it."""
@@ -123,23 +137,40 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 def find_written(table: RawTable) -> tuple[WrittenValues | None, dict[str | int, Recognized]]:
     """What reads the texts of a table, None if there is nothing to read; and what was found, by column."""
-    found: dict[str | int, WrittenColumn] = {}
-    recognized: dict[str | int, Recognized] = {}
-    for key, name in zip(table.keys, table.names, strict=True):
-        texts = _texts(table.data, key)
-        known = None if texts is None else recognize(texts, name)
-        if known is not None:
-            recognized[key] = known
-            found[key] = WrittenColumn(key, known.written, known.doubt)
-        elif texts is None and (epoch := _epoch(table.data, key, name)) is not None:
-            found[key] = WrittenColumn(key, epoch)
-    return (WrittenValues(tuple(found.values())) if found else None), recognized
+    texts = {key: _texts(table.data, key) for key in table.keys}
+    names = dict(zip(table.keys, table.names, strict=True))
+    present = {key: column for key, column in texts.items() if column is not None}
+    found = _recognized(present, names)
+    columns = []
+    for key, name in names.items():
+        if key in found:
+            columns.append(WrittenColumn(key, found[key].written, found[key].doubt))
+        elif key not in present and (epoch := _epoch(table.data, key, name)) is not None:
+            columns.append(WrittenColumn(key, epoch))
+    return (WrittenValues(tuple(columns)) if columns else None), found
+
+
+def _recognized(texts: Mapping[Any, Any], names: Mapping[Any, str]) -> dict[Any, Recognized]:
+    """How columns of texts are written; those of Polars are read at the same time, by all threads."""
+    if not texts or isinstance(next(iter(texts.values())), np.ndarray):
+        known = {key: recognize(column, names[key]) for key, column in texts.items()}
+        return {key: found for key, found in known.items() if found is not None}
+    import polars as pl
+
+    proposals = {key: p for key, column in texts.items() if (p := propose(column, names[key])) is not None}
+    frame = pl.DataFrame([texts[key] for key in proposals])
+    read = frame.select(p.written.quick(pl.col(key)).alias(key) for key, p in proposals.items())
+    settled = {}
+    for key, proposal in proposals.items():
+        values = proposal.written.completed(texts[key], read[key])
+        settled[key] = settle(texts[key], names[key], proposal, values)
+    return {key: found for key, found in settled.items() if found is not None}
 
 
 def with_values(data: Any) -> Any:
     """A table with all texts read that stand for values."""
-    step, _ = find_written(read_table(data))
-    return data if step is None else step.transform(data)
+    step, found = find_written(read_table(data))
+    return data if step is None else step.transform_known(data, found)
 
 
 def told_columns(
@@ -222,24 +253,30 @@ def _raw(X: Any, key: Any) -> RawColumn:
 
 
 def _epoch(X: Any, key: str | int, name: str) -> WrittenEpoch | None:
+    if not may_be_time(name):
+        return None
     column = _raw(X, key)
     if column.family != "number" or column.is_category or column.values.dtype.kind not in "iuf":
         return None
     return epoch_convention(column.as_floats()[~column.gaps], name)
 
 
-def _with_values(X: Any, formats: Mapping[Any, Written]) -> Any:
-    """The table with some columns read."""
+def _with_values(X: Any, formats: Mapping[Any, Written], known: Mapping[Any, Any]) -> Any:
+    """The table with some columns read, as far as they are not known."""
     frame = as_frame(X)
+    if frame is not None and frame.implementation.is_polars():
+        native = frame.to_native()
+        return native.with_columns(
+            known[key].alias(key) if key in known else _polars_values(native[key], form)
+            for key, form in formats.items()
+        )
+    read = {key: known[key] if key in known else _values(X, key, form) for key, form in formats.items()}
     if frame is None:
-        values = np.array(X, dtype=object)
-        for key, written in formats.items():
-            values[:, key] = _plain_objects(_values(X, key, written))
-        return values
+        cells = np.array(X, dtype=object)
+        for key, values in read.items():
+            cells[:, key] = _plain_objects(values)
+        return cells
     native = frame.to_native()
-    if frame.implementation.is_polars():
-        return native.with_columns([_polars_values(native[key], written) for key, written in formats.items()])
-    read = {key: _values(X, key, written) for key, written in formats.items()}
     if frame.implementation.is_pandas():
         native = native.copy(deep=False)
         for key, values in read.items():

@@ -362,7 +362,7 @@ class Explanation(BaseExplanation):
             relevance=float(self.relevance[0, c]),
             share=float(shares(self.relevance[0, [c]], self.whole)[0]),
             never_varied=never_varied,
-            written=None if self.texts is None else self.texts[0, c],
+            written=self._written(c),
             form=self._variables.format_at(c),
         )
         if self.comparisons is None or self.reason_kinds is None or never_varied:
@@ -370,6 +370,11 @@ class Explanation(BaseExplanation):
         kind = int(self.reason_kinds[0, c])
         judged, told = self.comparisons.words(plain, c, kind, self.inputs, self._own)
         return replace(plain, kind=KINDS[kind], judged=judged, told=told)
+
+    def _written(self, c: int) -> str | None:
+        """What stands in the cell of variable ``c`` of the first row, if it was read as a value."""
+        cell = None if self.texts is None else self.texts[0, c]
+        return cell if isinstance(cell, str) else None  # groups have several
 
     def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
         rows = self.network.rows

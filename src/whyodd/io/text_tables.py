@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ _UNCLEAR_DATE = re.compile(
     r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b.*|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[T ].*(?:Z|[+-]\d\d:?\d\d)"
     r"|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?"
 )
+# Dates that are clear, with or without a time.
+_CLEAR_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -78,16 +81,14 @@ def read_text_table(source: Source, name: str, usual: str = ",", as_written: Col
     known = pl.read_csv(source, n_rows=0, **options).columns
     names = _checked_names(_first_record(sample, layout.separator, known), name)
     as_written = {*as_written, *_matching(sample, layout.separator, names, _ZERO_FIRST)}
-    dates = _matching(sample, layout.separator, names, _UNCLEAR_DATE)
-    wide = {
-        column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written | dates
-    }
+    texts = as_written | _matching(sample, layout.separator, names, _UNCLEAR_DATE)
+    wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in texts}
     try:
         frame = _read_with_wide_types(source, known, wide, options)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{name} cannot be read: {text_mistake(error, source, layout.separator)}.") from None
     frame.columns = names
-    return _with_numbers(frame, as_written)
+    return _with_dates(_with_numbers(frame, as_written), texts)
 
 
 # ---- what separates values --------------------------------------------------------------------------------
@@ -221,7 +222,6 @@ def _read_with_wide_types(
             return pl.read_csv(
                 source,
                 null_values=_NOTHING,
-                try_parse_dates=True,
                 infer_schema_length=_TYPED_ROWS,
                 schema_overrides=wide,
                 **options,
@@ -261,4 +261,20 @@ def _with_column_of_numbers(frame: Any, name: str) -> Any:
             return frame.with_columns(pl.col(name).str.strip_chars().cast(dtype))
         except pl.exceptions.PolarsError:
             continue
+    return frame
+
+
+def _with_dates(frame: Any, texts: Collection[str]) -> Any:
+    """Columns of texts that are all clear dates as dates.
+
+    Polars would look for dates in all texts, at length.
+    """
+    import polars as pl
+
+    for name in frame.select(pl.col(pl.String)).columns:
+        first = frame[name].drop_nulls().head(1)
+        if name not in texts and len(first) and (found := _CLEAR_DATE.fullmatch(first[0])):
+            read = pl.col(name).str.to_date if found[1] is None else pl.col(name).str.to_datetime
+            with suppress(pl.exceptions.PolarsError):
+                frame = frame.with_columns(read())
     return frame

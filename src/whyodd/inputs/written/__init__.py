@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from whyodd.inputs.written.base import Written
 from whyodd.inputs.written.durations import WrittenDuration
-from whyodd.inputs.written.epochs import WrittenEpoch, epoch_convention
+from whyodd.inputs.written.epochs import WrittenEpoch, epoch_convention, may_be_time
 from whyodd.inputs.written.moments import WrittenMoment
 from whyodd.inputs.written.numbers import WrittenNumber
-from whyodd.inputs.written.recognize import Recognized, Stray, recognize, strays_of
+from whyodd.inputs.written.recognize import Recognized, Stray, propose, recognize, settle, strays_of
 
 __all__ = [
     "Recognized",
@@ -18,6 +18,9 @@ __all__ = [
     "WrittenMoment",
     "WrittenNumber",
     "epoch_convention",
+    "may_be_time",
+    "propose",
     "recognize",
+    "settle",
     "strays_of",
 ]

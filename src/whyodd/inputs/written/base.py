@@ -44,6 +44,10 @@ class Written:
         """Polars expression of the values of an expression of texts; null where they do not fit."""
         raise NotImplementedError
 
+    def quick(self, texts: Any) -> Any:
+        """Polars expression of the values of texts in the usual form, null of all others: these are few."""
+        return self.expression(texts)
+
     def show(self, value: Any, write: Callable[[float], str] | None = None) -> str:
         """A value in the form of the column; ``write`` makes a plain text of a number."""
         raise NotImplementedError
@@ -55,11 +59,22 @@ class Written:
         -------
         Polars series with nulls, or ndarray with NaN or NaT, where a text does not fit or there is none
         """
-        if not isinstance(texts, np.ndarray):
-            import polars as pl
+        if isinstance(texts, np.ndarray):
+            return self._of_array(texts)
+        import polars as pl
 
-            return texts.to_frame("x").select(self.expression(pl.col("x"))).to_series().alias(texts.name)
-        return self._of_array(texts)
+        frame = texts.to_frame("x")
+        return self.completed(texts, frame.select(self.quick(pl.col("x"))).to_series()).alias(texts.name)
+
+    def completed(self, texts: Any, values: Any) -> Any:
+        """A series of values, as ``quick`` has made them of a series of texts, and the others as well."""
+        import polars as pl
+
+        rows = (values.is_null() & texts.is_not_null()).arg_true()
+        if len(rows) == 0:
+            return values
+        others = texts.gather(rows).to_frame("x").select(self.expression(pl.col("x"))).to_series()
+        return values.scatter(rows, others) if others.is_not_null().any() else values
 
     def _of_array(self, texts: NDArray[np.object_]) -> NDArray[Any]:
         # Texts repeat, and each is read once.

@@ -63,9 +63,14 @@ class WrittenEpoch(Written):
         return str(np.datetime64(value, "s")).replace("T", " ")
 
 
+def may_be_time(name: str) -> bool:
+    """Whether the name of a column is one of times."""
+    return _NAMES.search(name) is not None
+
+
 def epoch_convention(numbers: NDArray[np.float64], name: str) -> WrittenEpoch | None:
     """Whether the numbers (n,) of a column, by its name one of times, count from 1970; None if not."""
-    if numbers.size < 2 or _NAMES.search(name) is None or (numbers != np.floor(numbers)).any():
+    if numbers.size < 2 or not may_be_time(name) or (numbers != np.floor(numbers)).any():
         return None
     for unit, per_second in _PER_SECOND.items():
         if numbers.min() >= _FIRST * per_second and numbers.max() <= _LAST * per_second:

@@ -133,6 +133,21 @@ class WrittenNumber(Written):
         number = pl.when(is_negative).then(-number).otherwise(number) if self.in_brackets else number
         return pl.when(fits & number.is_finite()).then(number)
 
+    def quick(self, texts: Any) -> Any:
+        """Polars expression of the numbers that are written just as :meth:`show` does; null of all others."""
+        import polars as pl
+
+        sign = "" if self.prefix else "[+-]?"
+        mark, apart = re.escape(self.decimal), re.escape(self.thousands)
+        whole = f"(?:[0-9]{{1,3}}(?:{apart}[0-9]{{3}})+|[0-9]+)" if apart else "[0-9]+"
+        core = f"{sign}{whole}(?:{mark}[0-9]+)?"
+        fits = texts.str.contains(f"^{re.escape(self.prefix)}{core}{re.escape(self.suffix)}$")
+        body = texts.str.strip_prefix(self.prefix) if self.prefix else texts
+        body = body.str.strip_suffix(self.suffix) if self.suffix else body
+        body = body.str.replace_all(self.thousands, "", literal=True) if self.thousands else body
+        body = body if self.decimal == "." else body.str.replace(self.decimal, ".", literal=True)
+        return pl.when(fits & (texts.str.len_bytes() <= LONGEST)).then(body.cast(pl.Float64, strict=False))
+
     def show(self, value: Any, write: Callable[[float], str] | None = None) -> str:
         """A number in the form of the column.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,11 +44,30 @@ class Recognized:
         Texts that are no such value; the most frequent first.
     doubt : str or None
         A text that can be read in another way, if all texts can.
+    values : Polars series or array (n,)
+        What was read.
     """
 
     written: Written
     strays: tuple[Stray, ...] = ()
     doubt: str | None = None
+    values: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How some texts of a column are written, before all are read: the first texts, and what they say."""
+
+    written: Written
+    doubt: str | None
+    sample: list[str]
+
+
+def propose(texts: Any, name: str = "") -> Proposal | None:
+    """How some texts from all over a column are written; None if they are just texts."""
+    sample = _some(texts)
+    found = _convention(sample, name)
+    return None if found is None else Proposal(*found, sample)
 
 
 def recognize(texts: Any, name: str = "") -> Recognized | None:
@@ -68,34 +87,41 @@ def recognize(texts: Any, name: str = "") -> Recognized | None:
     >>> found.written.words, found.written.parse(np.array(["95%"], dtype=object))
     ('percent', array([95.]))
     """
-    sample = _some(texts)
-    found = _convention(sample, name)
-    if found is None:
-        return None
-    strays = strays_of(found[0], texts)
+    proposal = propose(texts, name)
+    return None if proposal is None else settle(texts, name, proposal, proposal.written.parse(texts))
+
+
+def settle(texts: Any, name: str, proposal: Proposal, values: Any) -> Recognized | None:
+    """What is right for all texts of a column, given what a proposal has read; otherwise as ``recognize``."""
+    written, doubt, sample = proposal.written, proposal.doubt, proposal.sample
+    strays = _strays(texts, values)
     if unseen := {stray.text for stray in strays} - set(sample):
         # What was not looked at may tell that the others are written in another way.
-        sample += sorted(unseen)[:_SAMPLE]
-        found = _convention(sample, name) or found
-        strays = strays_of(found[0], texts)
-    written, doubt = found
+        sample = [*sample, *sorted(unseen)[:_SAMPLE]]
+        other, doubt = _convention(sample, name) or (written, doubt)
+        if other != written:
+            written, values = other, other.parse(texts)
+            strays = _strays(texts, values)
     if sum(stray.count for stray in strays) > max(1.0, (1.0 - _SHARE) * _count(texts)):
         return None
     if len(strays) > _MOST_STRAYS or not _needs_reading(written, strays, sample):
         return None
-    return Recognized(written, tuple(strays), doubt)
+    return Recognized(written, tuple(strays), doubt, values)
 
 
 def strays_of(written: Written, texts: Any) -> list[Stray]:
     """Texts that say something, but are no values; the most frequent first."""
-    values = written.parse(texts)
+    return _strays(texts, written.parse(texts))
+
+
+def _strays(texts: Any, values: Any) -> list[Stray]:
     if isinstance(texts, np.ndarray):
         return _strays_of_array(texts, np.isnan(values) if values.dtype.kind == "f" else np.isnat(values))
     import polars as pl
 
-    wrong = values.is_null() & texts.is_not_null()
-    if not wrong.any():
+    if values.null_count() == texts.null_count():
         return []
+    wrong = values.is_null() & texts.is_not_null()
     rows = wrong.arg_true()
     found = pl.DataFrame({"text": texts.gather(rows), "row": rows})
     counted = found.group_by("text", maintain_order=True).agg(pl.len().alias("count"), pl.col("row").min())
