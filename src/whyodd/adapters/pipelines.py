@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     Steps = Sequence[tuple[str, Any]]
 
 _PIPELINES = {"sklearn.pipeline.Pipeline": True}
+# Steps that read texts as the values people mean by them: what is explained are these values.
+_READERS = {"whyodd.automatic.written.WrittenValues": True}
 _SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
 
@@ -29,6 +31,12 @@ def split_pipeline(model: Any) -> tuple[Steps, Any]:
                 f"The pipeline ends in {model!r}, expected an outlier detector as its last step."
             )
     return steps, model
+
+
+def split_reader(steps: Steps) -> tuple[Any, Steps]:
+    """A first step that reads texts as values, None if there is none, and the steps after it."""
+    is_reader = bool(steps) and find_entry(_READERS, steps[0][1])
+    return (steps[0][1], steps[1:]) if is_reader else (None, steps)
 
 
 def _best(model: Any) -> Any:

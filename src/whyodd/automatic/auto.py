@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.auto_report import AutoReport
-from whyodd.automatic.kinds import judge_columns
 from whyodd.automatic.preparation import groups_of, prepare, variables_of
 from whyodd.automatic.reading import read_table
+from whyodd.automatic.written import judge_table
 from whyodd.models.registry import Committee
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def auto(
     """Sensible default detector for a raw table: a fitted pipeline that ends in a :class:`whyodd.Committee`.
 
     Each column is used as what it is: numbers in robust scales, categories and booleans by their surprise,
-    dates taken apart, gaps filled and marked. Constant columns and identifiers are set aside.
+    dates taken apart, gaps filled and marked. Texts such as 20.6%, 12 €, 1.234,50, 14:35 or 02.03.2026 are
+    the numbers, times and dates they stand for. Constant columns and identifiers are set aside.
 
     Parameters
     ----------
@@ -66,8 +67,9 @@ def auto(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps "columns" and "model", for :func:`whyodd.explain`. ``print(pipeline.auto_report_)`` shows what
-        was made of the columns; so does the logger "whyodd" at level INFO.
+        Steps "columns" and "model", for :func:`whyodd.explain`, and before them "written" if texts have to be
+        read. ``print(pipeline.auto_report_)`` shows what was made of the columns; so does the logger "whyodd"
+        at level INFO.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def auto(
     table = read_table(frame)
     if table.n_rows < 2:
         raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
-    columns = judge_columns(table, types)
+    written, table, columns = judge_table(table, types)
     _check_any_used(columns)
     with _announced(progress) as say:
         say("preparing columns")
@@ -100,7 +102,8 @@ def auto(
         ).fit(Z)
         if prepared is not None:  # the model should know its rows by their places in the whole table
             model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
-    pipeline = Pipeline([("columns", preparation), ("model", model)])
+    steps: list[tuple[str, Any]] = [] if written is None else [("written", written)]
+    pipeline = Pipeline([*steps, ("columns", preparation), ("model", model)])
     network: Any = model.network_
     looked_at = ", ".join(view.name for view in network.views)
     pipeline.auto_report_ = AutoReport(

@@ -71,11 +71,11 @@ def columns(
 
 def judge(table: Table, types: dict[str, str]) -> list[Column]:
     """What each column of a table is."""
-    from whyodd.automatic.kinds import judge_columns
     from whyodd.automatic.reading import read_table
+    from whyodd.automatic.written import judge_table
 
     try:
-        return judge_columns(read_table(table.frame, what=table.name), types)
+        return judge_table(read_table(table.frame, what=table.name), types)[-1]
     except ValueError as error:
         raise ValueError(f"{table.name}: {error}") from None
 

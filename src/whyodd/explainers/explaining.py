@@ -237,6 +237,7 @@ def explain_prepared(
         threshold=prepared.threshold,
         ids=ids,
         spoken=spoken,
+        texts=None if prepared.texts is None else variables.grouped(prepared.texts),
     )
 
 
@@ -256,7 +257,7 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
     rows = PreparedRows.of_explanation(e)
     other = explain_prepared(rows, own=own, method=method, random_state=random_state)
     relevance = grouped_relevance(other.relevance, e.variables)
-    kept = ("feature_names", "data", "rows", "excluded", "variables", "ids")
+    kept = ("feature_names", "data", "rows", "excluded", "variables", "ids", "texts")
     return replace(other, relevance=relevance, **{name: getattr(e, name) for name in kept})
 
 

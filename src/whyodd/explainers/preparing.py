@@ -11,7 +11,7 @@ from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import neuralize, threshold_of
-from whyodd.adapters.pipelines import split_pipeline
+from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.tracing import first_step, match_columns, raw_names, raw_values, trace, transform
 from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
@@ -53,6 +53,8 @@ class PreparedRows:
         The kind of data frame that was given.
     threshold : float, optional
         Outlierness above which the model calls a row an outlier, if it does.
+    texts : ndarray of shape (n, d), optional
+        What stands in cells that were read as values; None in all others.
     """
 
     network: Any
@@ -61,22 +63,24 @@ class PreparedRows:
     variables: Variables
     frame_kind: nw.Implementation | None
     threshold: float | None = None
+    texts: NDArray[np.object_] | None = None
 
     @classmethod
     def of_explanation(cls, e: Explanation) -> PreparedRows:
         """What was explained, from the explanation alone."""
         # Groups are those of an explanation, not of what is explained.
         variables = replace(e.variables or Variables(e.feature_names), groups=None)
-        return cls(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold)
+        texts = None if e.variables is not None and e.variables.groups is not None else e.texts
+        return cls(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold, texts)
 
     @classmethod
     def joined(cls, parts: Sequence[PreparedRows]) -> PreparedRows:
         """Blocks of rows that one model has prepared, as one."""
         inputs = _stacked([part.inputs for part in parts])
         is_same = all(part.data is part.inputs for part in parts)
-        return replace(
-            parts[0], inputs=inputs, data=inputs if is_same else _stacked([part.data for part in parts])
-        )
+        data = inputs if is_same else _stacked([part.data for part in parts])
+        texts = [part.texts for part in parts if part.texts is not None]
+        return replace(parts[0], inputs=inputs, data=data, texts=np.concatenate(texts) if texts else None)
 
     def __len__(self) -> int:
         return int(self.inputs.shape[0])
@@ -94,7 +98,8 @@ class PreparedRows:
     def take(self, rows: NDArray[np.intp]) -> PreparedRows:
         """Some of the rows."""
         inputs = self.inputs[rows]
-        return replace(self, inputs=inputs, data=inputs if self.data is self.inputs else self.data[rows])
+        data = inputs if self.data is self.inputs else self.data[rows]
+        return replace(self, inputs=inputs, data=data, texts=None if self.texts is None else self.texts[rows])
 
     def in_precision(self, dtype: DTypeLike) -> PreparedRows:
         """The same rows in another precision."""
@@ -119,11 +124,14 @@ class PreparedModel:
     model : fitted model
     network : DistanceNetwork, or other member of the waist
         What was made of it.
+    reader : fitted transformer, optional
+        What reads texts as values before everything else: values are what is explained.
     """
 
     steps: Steps
     model: Any
     network: Any
+    reader: Any = None
     # By the names of the columns: rows come in many blocks, of the same columns.
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
 
@@ -131,7 +139,8 @@ class PreparedModel:
     def of(cls, model: Any) -> PreparedModel:
         """Take a pipeline apart."""
         steps, last = split_pipeline(model)
-        return cls(steps, last, neuralize(last))
+        reader, steps = split_reader(steps)
+        return cls(steps, last, neuralize(last), reader)
 
     @cached_property
     def threshold(self) -> float | None:
@@ -147,9 +156,9 @@ class PreparedModel:
             return PreparedRows(
                 self.network, given, given, self._plain_variables(names), kind, self.threshold
             )
-        found, variables, given, inputs = self._transformed(X, inputs)
+        found, variables, given, inputs, texts = self._transformed(X, inputs, with_texts=True)
         data = found.values(raw_values(given)[1], inputs)
-        return PreparedRows(self.network, inputs, data, variables, kind, self.threshold)
+        return PreparedRows(self.network, inputs, data, variables, kind, self.threshold, texts)
 
     def inputs(self, X: Any) -> Points:
         """Rows (n, k) as they reach the network, and nothing else of them."""
@@ -179,18 +188,23 @@ class PreparedModel:
             self._known[names] = Variables(names, constants=constants)
         return self._known[names]  # type: ignore[no-any-return]
 
-    def _transformed(self, X: Any, inputs: Points | None = None) -> _Transformed:
-        fitted = _fitted_names(first_step(self.steps))
+    def _transformed(self, X: Any, inputs: Points | None = None, *, with_texts: bool = False) -> _Transformed:
+        fitted = _fitted_names(first_step(self.steps) if self.reader is None else self.reader)
         found, variables = self._traced(tuple(raw_names(X)) if fitted is None else fitted)
         given = match_columns(X, fitted, unread=found.unread)
         if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
             raise ValueError("X must have at least one row, but has none.")
+        texts = None
+        if self.reader is not None:
+            texts = self.reader.texts(given)[:, found.column] if with_texts else None
+            variables = replace(variables, formats=_formats(self.reader.formats(given), found))
+            given = self.reader.transform(given)
         if inputs is not None:
-            return _Transformed(found, variables, given, inputs)
+            return _Transformed(found, variables, given, inputs, texts)
         owners = None if found.linear is not None else [found.names[owner] for owner in found.origin]
         Z = transform(self.steps, given, found)
         inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
-        return _Transformed(found, variables, given, inputs)
+        return _Transformed(found, variables, given, inputs, texts)
 
     def _traced(self, names: tuple[str, ...]) -> tuple[Trace, Variables]:
         """Where the variables of the network come from, by the names of raw columns."""
@@ -226,12 +240,20 @@ class _Transformed(NamedTuple):
         The rows as the first step takes them.
     inputs : ndarray or CSR matrix of shape (n, k)
         The rows as they reach the model.
+    texts : ndarray of shape (n, d), optional
+        What stands in cells that were read as values.
     """
 
     found: Trace
     variables: Variables
     given: Any
     inputs: Points
+    texts: NDArray[np.object_] | None = None
+
+
+def _formats(of_columns: dict[int, Any], found: Trace) -> dict[int, Any]:
+    """How variables are written, by how their columns are."""
+    return {i: of_columns[column] for i, column in enumerate(found.column.tolist()) if column in of_columns}
 
 
 def _constants(found: Trace, network: Any) -> dict[int, Any]:

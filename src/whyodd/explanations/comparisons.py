@@ -14,11 +14,14 @@ from scipy import sparse
 from whyodd.explanations.date_parts import odd_part, told_part
 from whyodd.explanations.sentences import (
     all_digits,
+    as_written,
     duration,
     is_missing,
     is_number,
+    missing_words,
     name_text,
     number,
+    shown,
     text,
     value_texts,
 )
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.explanations.sentences import Reason
+    from whyodd.inputs.written import Written
 
     Floats = NDArray[np.float64]
     Kinds = NDArray[np.int8]
@@ -106,7 +110,7 @@ class Comparisons:
         values = {_key(value): value for value in self.usual.categories[variable][1]}
         return sorted(((values[name], share) for name, share in known.items()), key=lambda pair: -pair[1])
 
-    def kinds(self, spoken: Kinds, data: NDArray[Any]) -> Kinds:
+    def kinds(self, spoken: Kinds, data: NDArray[Any], inputs: Any = None) -> Kinds:
         """(n, d) in what way each value is odd, as a place in ``KINDS``.
 
         What is extreme or hardly ever met among usual rows needs no comparison, and what is not must not be
@@ -118,6 +122,8 @@ class Comparisons:
             The kind of view that finds each variable most relevant.
         data : ndarray of shape (n, d)
             Numbers and categories as they were given.
+        inputs : ndarray of shape (n, k), optional
+            The rows as they reached the network: of a date only parts are known, and one of them may be odd.
         """
         lowest, low, high, highest = self._limits
         values = as_numbers(data)
@@ -127,8 +133,22 @@ class Comparisons:
             known, rare = self._shares[variable]
             shares = np.array([known.get(_key(value), rare) for value in data[:, variable].tolist()])
             is_extreme[:, variable], is_usual[:, variable] = shares < _EXTREME[0], shares >= _USUAL[0]
+        if inputs is not None and self.variables.through is None:
+            is_extreme |= self._has_extreme_part(np.asarray(inputs))
         kinds = np.where((spoken == _ITSELF) & is_usual, _LIKE, spoken)
         return np.where(is_extreme, _ITSELF, kinds).astype(np.int8)
+
+    def _has_extreme_part(self, inputs: Floats) -> NDArray[np.bool_]:
+        """(n, d) whether a column of what is neither number nor category is beyond what usual rows have."""
+        found = np.zeros((len(inputs), len(self.variables.names)), dtype=bool)
+        usual = np.asarray(self.network.usual, dtype=np.float64)
+        for variable in range(found.shape[1]):
+            columns = self._columns(variable)
+            is_known = variable in self.usual.numbers or variable in self.usual.categories
+            if not is_known and columns.size:
+                low, high = np.quantile(usual[:, columns], _EXTREME, axis=0)
+                found[:, variable] = (_side(inputs[:, columns], low, high) != 0).any(axis=1)
+        return found
 
     def ranges(self, inputs: Any, own: NDArray[np.intp] | None) -> Floats:
         """(2, n, d) what most of the rows have that each row is compared with; NaN of no number."""
@@ -163,7 +183,7 @@ class Comparisons:
     ) -> tuple[str, str]:
         """Judgement and sentence on a value of one row (1, k), as it reached the network."""
         if is_missing(reason.value):
-            return "missing", f"{name_text(reason)} is missing"
+            return "missing", missing_words(reason)
         judged = judgement_of(kind, reason.direction)
         if isinstance(reason.value, dt.timedelta):
             return judged, self._of_duration(reason, variable, kind, row, own)
@@ -183,7 +203,7 @@ class Comparisons:
         return judged, self._with_range(reason, judged, low, high, "rows like it have")
 
     def _with_range(self, reason: Reason, judged: str, low: float, high: float, lead: str) -> str:
-        value, between = _apart(reason.value, low, high)
+        value, between = _apart(reason, low, high)
         told = value if np.isnan(low) else f"{value}, {lead} {between}"
         return f"{name_text(reason)} is {judged} ({told})"
 
@@ -253,7 +273,7 @@ class Comparisons:
         if variable not in self.known.numbers or not is_number(reason.value):
             return f"{name} {value_texts(reason)[0]} {partner}" if kind == _PAIR else None
         low, high = self._range(variable, alike)
-        value, between = _apart(reason.value, low, high)
+        value, between = _apart(reason, low, high)
         if _side(reason.value, low, high) != 0:
             return f"{name} {value} {partner}: such rows have {between}"
         # Between the values that such rows have there may be a gap.
@@ -270,9 +290,10 @@ class Comparisons:
         """A value of a row in raw units."""
         own = self._decoded(row)
         if variable in own.numbers:
-            return number(float(own.numbers[variable][0]))
+            return shown(float(own.numbers[variable][0]), self.variables.formats.get(variable))
         codes, values = own.categories.get(variable, (np.array([-1]), ()))
-        return text(values[codes[0]]) if codes[0] >= 0 else "as it is"
+        form = self.variables.formats.get(variable)
+        return text(values[codes[0]], form) if codes[0] >= 0 else "as it is"
 
     def _range(self, variable: int, rows: NDArray[np.intp]) -> tuple[float, float]:
         """What most of some known rows have; NaN if none of them has a value."""
@@ -312,7 +333,7 @@ def judgement_of(kind: int, direction: int) -> str:
     return (_IN_ITSELF_WORDS if kind == _ITSELF else _LIKE_WORDS)[int(direction)]
 
 
-def span(low: float, high: float, digits: int = 3) -> str:
+def span(low: float, high: float, digits: int = 3, form: Written | None = None) -> str:
     """A range in words: "8 to 30", or "about 8" if its ends read the same.
 
     Examples
@@ -321,18 +342,19 @@ def span(low: float, high: float, digits: int = 3) -> str:
     >>> span(8.0, 30.0), span(8.0, 8.0)
     ('8 to 30', 'about 8')
     """
-    first, last = number(low, digits), number(high, digits)
+    first, last = shown(low, form, digits), shown(high, form, digits)
     return f"about {first}" if first == last else f"{first} to {last}"
 
 
-def _apart(value: float, low: float, high: float) -> tuple[str, str]:
+def _apart(reason: Reason, low: float, high: float) -> tuple[str, str]:
     """A value and a range, with as many digits as it takes to see whether it is one of its ends."""
+    value = float(reason.value)
     others = [end for end in (low, high) if not math.isclose(value, end, rel_tol=_ROUNDING)]
     for digits in _DIGITS:
-        shown = number(float(value), digits)
-        if shown not in [number(end, digits) for end in others]:
+        told = number(value, digits)
+        if told not in [number(end, digits) for end in others]:
             break
-    return shown, span(low, high, digits)
+    return as_written(reason) or shown(value, reason.form, digits), span(low, high, digits, reason.form)
 
 
 def _side(values: Any, low: Any, high: Any) -> NDArray[np.int8]:

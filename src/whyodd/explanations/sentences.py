@@ -5,10 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from whyodd.inputs.written import Written
 
 OTHERS = "all other variables"
 UNEXPLAINED = "no single variable"
@@ -44,6 +48,10 @@ class Reason:
         In what way it is odd, where more than one is told apart.
     judged, told : str, optional
         What is odd about it in two words, and in a sentence, where values do not say it themselves.
+    written : str, optional
+        What stands in the cell, where values were read from texts.
+    form : Written, optional
+        How such values are written.
     """
 
     name: str
@@ -56,6 +64,8 @@ class Reason:
     kind: str | None = None
     judged: str | None = None
     told: str | None = None
+    written: str | None = None
+    form: Written | None = None
 
     @property
     def feature(self) -> str:
@@ -185,13 +195,27 @@ def observation(reason: Reason) -> str:
         other = (
             "" if is_missing(reason.expected) else f", normal rows like this have {_about(reason, expected)}"
         )
-        return f"{name} is missing{other}"
+        return f"{missing_words(reason)}{other}"
     if isinstance(reason.value, dict):
         known = "" if _are_missing(reason.expected) else f"; expected about {expected}"
         return f"{name} is unusual ({value}{known})"
     if _is_told_by(reason.value, reason.expected):
         return f"{name} is {value}, normal rows like this have {expected}"
     return f"{name} is unusual ({value})"
+
+
+def missing_words(reason: Reason) -> str:
+    """Say that there is no value, or that what stands there is none.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import Reason, missing_words
+    >>> missing_words(Reason("age", None, 35.5, direction=0, relevance=1.0, share=0.5))
+    'age is missing'
+    """
+    if reason.form is None or reason.written is None or not reason.written.strip():
+        return f"{name_text(reason)} is missing"
+    return f"{name_text(reason)} is {text(reason.written)}, which is no {reason.form.noun}"
 
 
 def name_text(reason: Reason) -> str:
@@ -229,8 +253,17 @@ def value_texts(reason: Reason) -> tuple[str, str]:
         value, expected = float(reason.value), float(reason.expected)
         # A sum over known rows of which all but a trace have 0 is 0 to people.
         is_trace = math.isfinite(value) and abs(expected) < _ROUNDING * abs(value)
-        return distinct_numbers(value, 0.0 if is_trace else expected)
-    return text(reason.value), text(reason.expected)
+        texts = distinct_numbers(value, 0.0 if is_trace else expected, reason.form)
+    else:
+        texts = text(reason.value, reason.form), text(reason.expected, reason.form)
+    return (as_written(reason) or texts[0]), texts[1]
+
+
+def as_written(reason: Reason) -> str | None:
+    """What stands in the cell of a value that was read; None if it was not, or is no value."""
+    if reason.written is None or is_missing(reason.value):
+        return None
+    return _cut(" ".join(reason.written.split()))
 
 
 def _are_numbers(*values: object) -> bool:
@@ -242,8 +275,10 @@ def _is_as_expected(reason: Reason) -> bool:
     return reason.direction == 0 and math.isclose(reason.value, reason.expected, rel_tol=_ROUNDING)
 
 
-def text(value: object) -> str:
+def text(value: object, form: Written | None = None) -> str:
     """Value of any kind: numbers as people write them, words in quotes, a dash for nothing.
+
+    ``form``: how the values of a variable are written, if not as plain numbers and dates.
 
     Examples
     --------
@@ -257,6 +292,9 @@ def text(value: object) -> str:
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
     if is_missing(value):
         return "-"
+    if form is not None:
+        # A text is the cell of another row.
+        return _cut(value.strip()) if isinstance(value, str) else form.show(value, number)
     if is_number(value):
         return number(float(value))  # type: ignore[arg-type]
     if isinstance(value, dt.timedelta):
@@ -364,7 +402,20 @@ def all_digits(value: float) -> str:
     return str(int(value)) if is_whole else repr(value)
 
 
-def distinct_numbers(value: float, other: float) -> tuple[str, str]:
+def shown(value: float, form: Written | None, digits: int = 3) -> str:
+    """A number as its variable is written, with so many digits.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import shown
+    >>> from whyodd.inputs.written import WrittenNumber
+    >>> shown(20.61, WrittenNumber(suffix=" %", decimal=",")), shown(20.61, None)
+    ('20,6 %', '20.6')
+    """
+    return number(value, digits) if form is None else form.show(value, partial(number, digits=digits))
+
+
+def distinct_numbers(value: float, other: float, form: Written | None = None) -> tuple[str, str]:
     """Both numbers with as many digits as it takes to tell them apart, at least three.
 
     Examples
@@ -374,7 +425,7 @@ def distinct_numbers(value: float, other: float) -> tuple[str, str]:
     (('28.1', '13.2'), ('1000.41', '1000.38'))
     """
     for digits in range(3, _MANY_DIGITS):
-        texts = number(value, digits), number(other, digits)
+        texts = shown(value, form, digits), shown(other, form, digits)
         if texts[0] != texts[1]:
             return texts
-    return number(value, _MANY_DIGITS), number(other, _MANY_DIGITS)
+    return shown(value, form, _MANY_DIGITS), shown(other, form, _MANY_DIGITS)

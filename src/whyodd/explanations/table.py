@@ -104,6 +104,8 @@ class Explanation(BaseExplanation):
         What people call the rows.
     spoken : ndarray of int of shape (n, d), optional
         In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``, of a committee.
+    texts : ndarray of shape (n, d), optional
+        What stands in cells that were read as values, such as "20.6%"; None in all others.
 
     Examples
     --------
@@ -130,6 +132,7 @@ class Explanation(BaseExplanation):
             "excluded",
             "ids",
             "spoken",
+            "texts",
         ),
     )
 
@@ -149,6 +152,7 @@ class Explanation(BaseExplanation):
     threshold: float | None = None
     ids: tuple[Any, ...] | None = None
     spoken: NDArray[np.int8] | None = None
+    texts: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         if self.inputs is None:
@@ -164,11 +168,13 @@ class Explanation(BaseExplanation):
         # The arguments of the constructor, the kind of data frame by name; the rest is computed anew.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         kind = None if self.frame_kind is None else self.frame_kind.name
-        return state | {"frame_kind": kind, "data": _stored_data(self.data)}
+        stored = {"data": _stored_data(self.data), "texts": _stored_data(self.texts)}
+        return state | {"frame_kind": kind, **stored}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         kind = None if state["frame_kind"] is None else implementation(state["frame_kind"])
-        self.__dict__.update(state, frame_kind=kind, data=_restored_data(state["data"]))
+        restored = {"data": _restored_data(state["data"]), "texts": _restored_data(state.get("texts"))}
+        self.__dict__.update(state, frame_kind=kind, **restored)
         self.__post_init__()
 
     @cached_property
@@ -199,7 +205,7 @@ class Explanation(BaseExplanation):
         """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
         if self.comparisons is None or self.spoken is None:
             return None
-        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data)))
+        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data), self.inputs))
 
     @cached_property
     def comparisons(self) -> Comparisons | None:
@@ -359,12 +365,19 @@ class Explanation(BaseExplanation):
             relevance=float(self.relevance[0, c]),
             share=float(shares(self.relevance[0, [c]], self.whole)[0]),
             never_varied=never_varied,
+            written=self._written(c),
+            form=self._variables.format_at(c),
         )
         if self.comparisons is None or self.reason_kinds is None or never_varied:
             return plain
         kind = int(self.reason_kinds[0, c])
         judged, told = self.comparisons.words(plain, c, kind, self.inputs, self._own)
         return replace(plain, kind=KINDS[kind], judged=judged, told=told)
+
+    def _written(self, c: int) -> str | None:
+        """What stands in the cell of variable ``c`` of the first row, if it was read as a value."""
+        cell = None if self.texts is None else self.texts[0, c]
+        return cell if isinstance(cell, str) else None  # groups have several
 
     def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
         rows = self.network.rows

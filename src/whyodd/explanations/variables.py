@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.inputs.written import Written
     from whyodd.maths.linear_maps import LinearMap
 
 
@@ -94,6 +95,8 @@ class Variables:
         Linear map before the network that mixes columns.
     parts : mapping of int to tuple of str
         Variables that are dates, and the part of them that each of their columns shows.
+    formats : mapping of int to Written
+        How people write the values of a variable, where that is not as plain numbers and dates.
     """
 
     names: tuple[str, ...]
@@ -103,6 +106,14 @@ class Variables:
     origin: NDArray[np.intp] | None = None
     through: LinearMap | None = None
     parts: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    formats: Mapping[int, Written] = field(default_factory=dict)
+
+    def format_at(self, place: int) -> Written | None:
+        """How the values of an entry of the explanation are written; None of plain ones, and of groups."""
+        if self.groups is None:
+            return self.formats.get(place)
+        members = self.groups[place]
+        return self.formats.get(members[0]) if len(members) == 1 else None
 
     def expected(self, network: Any, inputs: Points, own: NDArray[np.intp] | None) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.adapters.pipelines import split_pipeline
+from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.tracing import trace
 from whyodd.automatic.auto import auto
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number
 from whyodd.findings.findings import MOST_EXPLAINED, Findings
-from whyodd.findings.notes import notes_on_chance, notes_on_constants, notes_on_rows
+from whyodd.findings.notes import notes_on_chance, notes_on_constants, notes_on_rows, notes_on_texts
 from whyodd.findings.scoring import ScoredRows
 from whyodd.findings.table import Table, listed
 from whyodd.findings.thresholds import Limit, distribution_of, own_threshold
@@ -149,6 +149,7 @@ def find_in(
         # Of rows above it, not at it.
         allowed = float(distribution.p_values([np.nextafter(threshold, np.inf)])[0])
         notes = [*notes_on_chance(table, known, n_odd, allowed, float(p_values.min())), *notes]
+    notes += notes_on_texts(table, scored.reader.reader)
     notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
     if n_odd > n_explained:
         notes.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
@@ -217,7 +218,7 @@ def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> 
 
 def _unread(model: Any, columns: Sequence[str]) -> frozenset[str]:
     """Fitted columns that no step of a pipeline looks at."""
-    steps, _ = split_pipeline(model)
+    _, steps = split_reader(split_pipeline(model)[0])
     return frozenset(trace(steps, tuple(columns)).unread) if steps else frozenset()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from whyodd.automatic.written import stray_words
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number, percent, text
 from whyodd.explanations.variables import deviates
@@ -122,6 +123,18 @@ def _n_copies(first: Any) -> int:
 
 def _times(times: int) -> str:
     return {2: "twice", 3: "three times"}.get(times, f"{times:,} times")
+
+
+def notes_on_texts(table: Table, reader: Any) -> Iterator[str]:
+    """Texts that are no values of their columns, and texts that can be read in two ways.
+
+    ``reader``: the first step of a model, which reads texts as values; None if there is none.
+    """
+    if reader is None:
+        return
+    for column, strays in reader.strays(table.frame):
+        yield f"{column.name}: {stray_words(column.written, strays)}."
+    yield from (f"{column.name}: {doubt}." for column in reader.columns for doubt in column.doubts)
 
 
 def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.automatic.written import with_values
 from whyodd.findings.findings import Findings
 from whyodd.patches.items import as_items
 from whyodd.patches.places import time_text
@@ -99,13 +100,13 @@ def explain_series(
 
     settings = Settings() if settings is None else settings
     notes: list[str] = []
-    frame = _chosen(read_table(train, notes=notes), train, settings, notes)
+    frame = _chosen(with_values(read_table(train, notes=notes)), train, settings, notes)
     learned = _as_item(frame, train, settings.time)
     _check_windows(learned, train, settings, notes, least=2)
     _check_variety(learned, train, notes)
     model = settings.model(verbose=progress and sys.stderr.isatty()).fit(frame, time=settings.time)
     if test is not None:
-        frame = _chosen(read_table(test, notes=notes), test, settings, notes)
+        frame = _chosen(with_values(read_table(test, notes=notes)), test, settings, notes)
         _check_channels(frame.columns, learned.channels, (train, test))
         item = _as_item(frame, test, settings.time)
         if more := [name for name in item.channels if name not in learned.channels]:

@@ -42,6 +42,8 @@ PLACES: dict[str, str] = {
     "whyodd.auto.Report": "whyodd.automatic.auto_report.AutoReport",
     "whyodd.auto.SimplexEncoder": "whyodd.automatic.steps.SimplexEncoder",
     "whyodd.auto.SurpriseEncoder": "whyodd.automatic.steps.SurpriseEncoder",
+    "whyodd.auto.WrittenColumn": "whyodd.automatic.written.WrittenColumn",
+    "whyodd.auto.WrittenValues": "whyodd.automatic.written.WrittenValues",
     "whyodd.auto.from_log_scale": "whyodd.automatic.former.from_log_scale",
     "whyodd.auto.to_log_scale": "whyodd.automatic.former.to_log_scale",
     "whyodd.explanations.Moment": "whyodd.inputs.frames.Moment",
@@ -62,6 +64,10 @@ PLACES: dict[str, str] = {
     "whyodd.texts.Token": "whyodd.texts.tokens.Token",
     "whyodd.texts.Tokenizer": "whyodd.texts.tokens.Tokenizer",
     "whyodd.texts.Vocabulary": "whyodd.texts.vocabulary.Vocabulary",
+    "whyodd.written.Duration": "whyodd.inputs.written.durations.WrittenDuration",
+    "whyodd.written.Epoch": "whyodd.inputs.written.epochs.WrittenEpoch",
+    "whyodd.written.Moment": "whyodd.inputs.written.moments.WrittenMoment",
+    "whyodd.written.Number": "whyodd.inputs.written.numbers.WrittenNumber",
 }
 # A kernel goes by the name of its class.
 PLACES |= {

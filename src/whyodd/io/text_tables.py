@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,16 @@ _TYPED_ROWS = 10_000
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _TOO_NARROW = re.compile(r"could not parse .* as dtype `([^`]+)` at column .* \(column number (\d+)\)", re.S)
+# Of digits, some with a zero first, such as postal codes: 01067 is no 1067.
 _ZERO_FIRST = re.compile(r"0\d+")
+# Dates that Polars would take with the day first whatever the others say, times that it would move to another
+# zone, and times of day: they are read later, once all values of the column are there to tell.
+_UNCLEAR_DATE = re.compile(
+    r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b.*|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[T ].*(?:Z|[+-]\d\d:?\d\d)"
+    r"|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?"
+)
+# Dates that are clear, with or without a time.
+_CLEAR_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}([T ].*)?")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -84,15 +94,16 @@ def read_text_table(
     known = pl.read_csv(source, n_rows=0, **options).columns
     written = _first_record(sample, layout.separator, known) if with_units is None else with_units
     names = _checked_names(written, name, notes)
-    as_written = {*as_written, *_codes(sample, layout.separator, names)}
-    wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in as_written}
+    as_written = {*as_written, *_matching(sample, layout.separator, names, _ZERO_FIRST)}
+    texts = as_written | _matching(sample, layout.separator, names, _UNCLEAR_DATE)
+    wide = {column: pl.String for column, shown in zip(known, names, strict=True) if shown in texts}
     try:
         frame = _read_with_wide_types(source, known, wide, options)
     except pl.exceptions.PolarsError as error:
         mistake = text_mistake(error, source, layout.separator, cleaned.skipped)
         raise ValueError(f"{name} cannot be read: {mistake}.") from None
     frame.columns = names
-    return _with_numbers(_without_nothing(frame, written), as_written)
+    return _with_dates(_with_numbers(_without_nothing(frame, written), as_written), texts)
 
 
 def _without_nothing(frame: Any, written: list[str]) -> Any:
@@ -179,12 +190,12 @@ def _first_bytes(source: Source) -> bytes:
         return beginning if b"\n" in beginning else beginning + file.readline(LONGEST_LINE)
 
 
-def _codes(sample: str, separator: str, names: list[str]) -> set[str]:
-    """Columns of digits in which some begin with a zero, such as postal codes: 01067 is no 1067."""
+def _matching(sample: str, separator: str, names: list[str], pattern: re.Pattern[str]) -> set[str]:
+    """Columns with cells of some pattern."""
     found: set[str] = set()
     for record in islice(_records(io.StringIO(sample), separator), 1, None):
         pairs = zip(names, record, strict=False)
-        found |= {column for column, cell in pairs if _ZERO_FIRST.fullmatch(cell.strip())}
+        found |= {column for column, cell in pairs if pattern.fullmatch(cell.strip())}
     return found
 
 
@@ -226,7 +237,6 @@ def _read_with_wide_types(
             return pl.read_csv(
                 source,
                 null_values=NOTHING,
-                try_parse_dates=True,
                 infer_schema_length=_TYPED_ROWS,
                 schema_overrides=wide,
                 **options,
@@ -266,4 +276,20 @@ def _with_column_of_numbers(frame: Any, name: str) -> Any:
             return frame.with_columns(pl.col(name).str.strip_chars().cast(dtype))
         except pl.exceptions.PolarsError:
             continue
+    return frame
+
+
+def _with_dates(frame: Any, texts: Collection[str]) -> Any:
+    """Columns of texts that are all clear dates as dates.
+
+    Polars would look for dates in all texts, at length.
+    """
+    import polars as pl
+
+    for name in frame.select(pl.col(pl.String)).columns:
+        first = frame[name].drop_nulls().head(1)
+        if name not in texts and len(first) and (found := _CLEAR_DATE.fullmatch(first[0])):
+            read = pl.col(name).str.to_date if found[1] is None else pl.col(name).str.to_datetime
+            with suppress(pl.exceptions.PolarsError):
+                frame = frame.with_columns(read())
     return frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.explanations.sentences import Reason, is_missing, is_number, number, value_texts
+from whyodd.explanations.sentences import Reason, is_missing, is_number, shown, value_texts
 from whyodd.network.waist import offers
 from whyodd.plots.figures import title_of
 from whyodd.plots.reasons import (
@@ -137,15 +137,15 @@ def _draw_number(ax: Any, place: int, reason: Reason, scale: Scale) -> None:
     ax.barh(y, band[1] - band[0], color=LIGHT_GREY, edgecolor=LIGHT_GREY, zorder=1, **shape)
     x = float(np.clip(scale.at(reason.expected), _LOW, _HIGH))
     ax.plot([x, x], [y - 0.2, y + 0.2], color=BLACK, linewidth=2.0, zorder=2)
-    _draw_ends(ax, y + 0.23, scale, band)
+    _draw_ends(ax, y + 0.23, scale, band, reason)
     _draw_value(ax, y, reason, scale.at(reason.value))
 
 
-def _draw_ends(ax: Any, y: float, scale: Scale, band: list[float]) -> None:
+def _draw_ends(ax: Any, y: float, scale: Scale, band: list[float], reason: Reason) -> None:
     """Numbers below the ends of the band; one if they are the same."""
     ends = dict(zip(band, (scale.low, scale.high), strict=True))
     for x, value in ends.items():
-        ax.text(x, y, number(value), ha="center", va="top", fontsize=SMALL - 2, color=BLACK)
+        ax.text(x, y, shown(value, reason.form), ha="center", va="top", fontsize=SMALL - 2, color=BLACK)
 
 
 def _draw_value(ax: Any, y: float, reason: Reason, x: float) -> None:

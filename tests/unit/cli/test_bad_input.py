@@ -108,7 +108,6 @@ BROKEN = {
     "deep.jsonl": ('{"a":' * 20_000 + "1" + "}" * 20_000, "line 1 is no object of JSON"),
     "infinite.csv": ("a,b\n" + rows("{j},{k}\n") + "-inf,2\n", "Column 'a' holds -inf in row 30"),
     "1e308.csv": ("a,b\n" + rows("{j},{k}\n") + "1e308,2\n", "holds 1e+308 in row 30, expected"),
-    "no-date.csv": ("d,a\n" + "2024-01-01,2\n" * 9 + "2024-02-30,2\n", "holds a value that is no date"),
     "table.xlsx": (b"PK\0", "it is no workbook, or damaged, or locked by a password"),
     "folder.csv": (None, "is a folder, expected a file with a table"),
     "line\nbreak [red].csv": ("", "line?break [red].csv is empty"),

@@ -6,7 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from whyodd.explanations.sentences import Reason, all_digits, is_missing, is_number, name_text, number, text
+from whyodd.explanations.sentences import (
+    Reason,
+    all_digits,
+    is_missing,
+    is_number,
+    name_text,
+    number,
+    shown,
+    text,
+)
+from whyodd.explanations.variables import Variables
 from whyodd.findings.summary.changes.search import Found, find_changes
 from whyodd.findings.summary.changes.values import tell
 from whyodd.network.waist import offers
@@ -14,6 +24,7 @@ from whyodd.network.waist import offers
 if TYPE_CHECKING:
     from whyodd.explanations.table import Explanation
     from whyodd.findings.summary.changes.values import Told
+    from whyodd.inputs.written import Written
 
 _STEPS_IN_A_SENTENCE = 5
 _MANY_DIGITS = 15
@@ -32,6 +43,8 @@ class Step:
         Whether ``after`` was checked as it is told; else the number is near it.
     like : str or None
         What to say where the value itself cannot be told (a date, of which only parts are known).
+    form : Written, optional
+        How values of the variable are written, if not as plain numbers and dates.
     """
 
     feature: str
@@ -39,6 +52,7 @@ class Step:
     after: Any
     is_exact: bool = True
     like: str | None = None
+    form: Written | None = None
 
     @property
     def name(self) -> str:
@@ -51,16 +65,22 @@ class Step:
         if self.like is not None:
             return self.like
         if not is_number(self.after):
-            return _value_text(self.after)
-        return all_digits(float(self.after)) if self.is_exact else f"about {number(float(self.after), 4)}"
+            return _value_text(self.after, self.form)
+        if not self.is_exact:
+            return f"about {shown(float(self.after), self.form, 4)}"
+        return self._exactly(self.after)
 
     @property
     def from_text(self) -> str:
         """The value before the change; a number with as many digits as tell it from the other one."""
         if not is_number(self.before):
-            return _value_text(self.before)
-        texts = (number(float(self.before), digits) for digits in range(3, _MANY_DIGITS))
-        return next((told for told in texts if told != self.to_text), all_digits(float(self.before)))
+            return _value_text(self.before, self.form)
+        texts = (shown(float(self.before), self.form, digits) for digits in range(3, _MANY_DIGITS))
+        return next((told for told in texts if told != self.to_text), self._exactly(self.before))
+
+    def _exactly(self, value: Any) -> str:
+        """A number with all its digits."""
+        return all_digits(float(value)) if self.form is None else self.form.show(float(value), all_digits)
 
 
 @dataclass(frozen=True)
@@ -207,15 +227,17 @@ def _change(e: Explanation, threshold: float, found: Found, told: Told) -> Chang
     rows = e.network.rows
     row = None if rows is None else int(rows[found.target])
     like = f"as in training row {row}"  # only of rows are values taken that cannot be told
+    variables = e.variables or Variables(e.feature_names)
+    forms = {variables.names[place]: form for place, form in variables.formats.items()}
     steps = [
-        Step(value.name, value.before, value.after, value.is_exact, None if value.is_known else like)
-        for value in told.values
+        Step(v.name, v.before, v.after, v.is_exact, None if v.is_known else like, forms.get(v.name))
+        for v in told.values
     ]
     return Change(tuple(steps), told.outlierness, threshold, found.target, row, found.t)
 
 
-def _value_text(value: Any) -> str:
-    return "missing" if is_missing(value) else text(value)
+def _value_text(value: Any, form: Written | None) -> str:
+    return "missing" if is_missing(value) else text(value, form)
 
 
 def _enumerated(parts: list[str]) -> str:

@@ -17,6 +17,7 @@ from whyodd.explanations.sentences import (
     judgement,
     number,
     percent,
+    shown,
     text,
     value_texts,
 )
@@ -143,7 +144,7 @@ class Cards:
             "share": share,
             "share_text": "" if share is None else percent(share),
             "usual": usual,
-            "common": self._common(reason.feature),
+            "common": self._common(reason),
         }
 
     def _usual_range(self, reason: Reason) -> dict[str, Any] | None:
@@ -155,13 +156,14 @@ class Cards:
         if is_number(reason.expected) and np.isfinite(reason.expected):
             places["expected_at"] = float(reason.expected)
         side = "above" if reason.value > high else "below" if reason.value < low else "inside"
-        return {"low": number(low), "high": number(high), "side": side, "expected_at": None} | scale(places)
+        ends = {"low": shown(low, reason.form), "high": shown(high, reason.form)}
+        return {**ends, "side": side, "expected_at": None} | scale(places)
 
-    def _common(self, name: str) -> list[dict[str, str]] | None:
-        found = self.usual.common(name)
+    def _common(self, reason: Reason) -> list[dict[str, str]] | None:
+        found = self.usual.common(reason.feature)
         if found is None:
             return None
-        return [{"value": text(value), "share_text": percent(share)} for value, share in found]
+        return [{"value": text(value, reason.form), "share_text": percent(share)} for value, share in found]
 
     def _others(self, odd: OddRow) -> dict[str, Any] | None:
         count = len(self.shown.feature_names) - len(odd.reasons)
@@ -240,4 +242,5 @@ def _part(share: float) -> dict[str, Any]:
 def _compared(reason: Reason, value: Any) -> dict[str, Any]:
     """The value of a normal row beside that of the odd one."""
     value = value.item() if isinstance(value, np.generic) else value
-    return {"name": reason.feature, "value": text(value), "same": bool(text(value) == text(reason.value))}
+    told, other = text(value, reason.form), value_texts(reason)[0]
+    return {"name": reason.feature, "value": told, "same": told == other}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from whyodd.explanations.comparisons import Comparisons
     from whyodd.explanations.table import Explanation
+    from whyodd.inputs.written import Written
 
     # Normal values of a variable, and how much each counts.
     Column = tuple[NDArray[Any], NDArray[np.float64]]
@@ -113,7 +114,10 @@ def _of_table(normal: Any, e: Explanation) -> Usual:
         if frame is None:
             values = np.asarray(to_dense(part))
             return _equally(values[:, places[name]]) if values.shape[1] == len(places) else None
-        return _equally(_values(frame[name])) if name in frame.columns else None
+        if name not in frame.columns:
+            return None
+        form = None if e.variables is None else e.variables.format_at(places[name])
+        return _equally(_values(frame[name]) if form is None else _read(frame[name], form))
 
     source = _sentence(f"the {n:,} rows the model was trained on")
     return Usual(source, lambda name: _summed_up(column(name)))
@@ -123,6 +127,12 @@ def _values(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     return np.fromiter(series.to_list(), dtype=object, count=len(series))
+
+
+def _read(series: nw.Series[Any], form: Written) -> NDArray[Any]:
+    """Texts as the values they stand for."""
+    values = _values(series)
+    return form.parse(values) if values.dtype == object and form.dtype == "float64" else values
 
 
 def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
