@@ -46,6 +46,7 @@ def check_size(source: Source, name: str) -> None:
         EOFError,
         OSError,
         LookupError,  # an encoding that is none
+        UnicodeError,
         expat.ExpatError,
         zlib.error,
     ) as error:
