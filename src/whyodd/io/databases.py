@@ -39,7 +39,8 @@ def read_sqlite(source: Source, reading: Reading) -> Any:
             file.execute("PRAGMA trusted_schema = OFF")
             file.execute("PRAGMA cell_size_check = ON")
             file.text_factory = _text
-            there = [row[0] for row in file.execute(_SQLITE_TABLES)]
+            # A damaged name may be of any type.
+            there = [row[0] for row in file.execute(_SQLITE_TABLES) if isinstance(row[0], str)]
             full = [part for part in there if _has_rows(file, part)]
             part = choose_part(reading.table, there, full, reading.name, "table")
             frame = _frame_of_query(file.execute(f"SELECT * FROM {_quoted(part)}"), reading)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     # A file, or what was read from one.
     Source = Path | bytes
 
-NOT_UTF8 = "it is not UTF-8 text"
 _NO_TEXT = "no text, or damaged. Save it as CSV"
 DAMAGED = "it is damaged or cut short. Get it again"
 # How files begin that are no text tables, whatever their names say.
@@ -56,8 +55,6 @@ def _holds_zero_bytes(source: Source) -> bool:
 def text_mistake(error: Exception, source: Source, separator: str, skipped: int = 0) -> str:
     """What Polars stumbled over in a text table, of which some lines were skipped."""
     text = str(error)
-    if "utf-8" in text.lower():
-        return f"{NOT_UTF8}{_place(_line_of_broken_letters(source), skipped)}. Save it as UTF-8"
     if "more fields than defined" in text:
         where = _place(_line_of_long_row(source, separator), skipped)
         return f"a row has more values than there are names of columns{where}. Correct it, or add names"
@@ -72,16 +69,6 @@ def text_mistake(error: Exception, source: Source, separator: str, skipped: int 
 
 def _place(line: int | None, skipped: int = 0) -> str:
     return "" if line is None else f" (line {line + skipped})"
-
-
-def _line_of_broken_letters(source: Source) -> int | None:
-    with _opened(source) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return None
 
 
 def _line_of_long_row(source: Source, separator: str) -> int | None:
@@ -119,11 +106,7 @@ def _as_text(source: Source) -> io.TextIOWrapper:
 
 def json_mistake(error: Exception, content: bytes, is_array: bool) -> str:
     """What Polars stumbled over in objects of JSON, as one array or one per line."""
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as broken:
-        where = _place(content.count(b"\n", 0, broken.start) + 1)
-        return f"{NOT_UTF8}{where}. Save it as UTF-8"
+    text = content.decode("utf-8")
     if is_array:
         return _mistake_in_array(text)
     for number, line in enumerate(text.split("\n"), start=1):

@@ -51,6 +51,24 @@ def test_a_cell_far_away_does_not_fill_the_memory(tmp_path):
         read_table(tmp_path / "t.xlsx")
 
 
+def test_repeated_cells_do_not_fill_the_memory(tmp_path):
+    seed = zipfile.ZipFile(fuzz_files.TABLES / "libreoffice.ods")
+    with zipfile.ZipFile(tmp_path / "t.ods", "w") as new:
+        for name in seed.namelist():
+            content = seed.read(name)
+            if name == "content.xml":
+                content = content.replace(
+                    b"<table:table-row>", b'<table:table-row table:number-rows-repeated="100000">'
+                )
+                content = content.replace(
+                    b'"float" office:value="1008"',
+                    b'"float" office:value="1" table:number-columns-repeated="10000"',
+                )
+            new.writestr(name, content)
+    with pytest.raises(ValueError, match="too large for a workbook"):
+        read_table(tmp_path / "t.ods")
+
+
 def test_definitions_in_a_workbook_are_refused(tmp_path):
     bomb = '<!DOCTYPE a [<!ENTITY b "bb">]>' + SHEET.format("")
     (tmp_path / "t.xlsx").write_bytes(workbook(bomb))

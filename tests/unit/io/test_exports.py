@@ -1,5 +1,7 @@
 """Files as common programs export them, and how each must be read; ``files/make.py`` tells of them."""
 
+import io
+import sys
 from datetime import date, datetime
 from pathlib import Path
 
@@ -288,3 +290,45 @@ def test_options_for_other_kinds_of_files_are_told():
     notes = []
     read_table(FOLDER / "spark.parquet", sheet="1", notes=notes)
     assert notes == [f"{FOLDER / 'spark.parquet'}: --sheet is not for this kind of file, and was not used."]
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "extra"),
+    [
+        ("python_calamine", "workbook.xlsx", "files"),
+        ("xlrd", "excel-97.xls", "files"),
+        ("duckdb", "orders.duckdb", "duckdb"),
+        ("backports", "packed.jsonl.zst", "files"),
+        ("charset_normalizer", "japanese.csv", "files"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch, package, name, extra):
+    if package == "backports" and sys.version_info >= (3, 14):
+        pytest.skip("part of Python")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match="not installed") as caught:
+        read_table(FOLDER / name)
+    assert str(caught.value).endswith(f"pip install 'whyodd[{extra}]'")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["packed.csv.gz", "workbook.xlsx", "excel-97.xls", "browser.sqlite", "orders.duckdb"]
+)
+def test_every_kind_comes_through_a_pipe(monkeypatch, name):
+    class Pipe:
+        buffer = io.BytesIO((FOLDER / name).read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    assert read_table("-").equals(read_table(FOLDER / name))
+
+
+def test_files_are_only_read(tmp_path):
+    """No journal, lock or cache appears beside them, and they stay as they are."""
+    for name in ("browser.sqlite", "orders.duckdb", "workbook.xlsx"):
+        content = (FOLDER / name).read_bytes()
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).chmod(0o400)
+        read_table(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == content
+    assert len(list(tmp_path.iterdir())) == 3
