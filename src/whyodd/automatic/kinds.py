@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -171,8 +172,7 @@ def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None
         return None
     n_own = 2 * len(distinct) - n  # at least so many values come once
     if n_own < _OWN_SHARE * n and len(distinct) > _OWN_SHARE * n:
-        _, counts = np.unique(np.array([str(value) for value in column.present]), return_counts=True)
-        n_own = int(np.count_nonzero(counts == 1))
+        n_own = sum(count == 1 for count in Counter(map(str, column.present)).values())
     if len(distinct) < _ID_SHARE * n and n_own < _OWN_SHARE * n:
         return None
     if column.family == "text" and _words(distinct) >= _PROSE_WORDS:

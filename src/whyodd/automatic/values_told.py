@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def told_values(column: RawColumn) -> tuple[int, str]:
         exact = values if values.dtype.kind in "iu" else column.as_floats()[~column.gaps]
         found = np.unique(exact)
         return found.size, _range(number(float(found[0])), number(float(found[-1])))
-    moments = sorted({_moment(value) for value in values})
-    return len(moments), _range(moments[0], moments[-1])
+    moments = np.unique(values) if values.dtype.kind == "M" else sorted(set(values), key=str)
+    return len(moments), _range(_moment(moments[0]), _moment(moments[-1]))
 
 
 def _range(low: str, high: str) -> str:
@@ -39,11 +40,10 @@ def _range(low: str, high: str) -> str:
 
 
 def _most_frequent(values: Any) -> tuple[int, str]:
-    texts = np.array([str(value) for value in values], dtype=object)
-    found, counts = np.unique(texts, return_counts=True)
-    first = [found[place] for place in np.argsort(-counts, kind="stable")[:_SHOWN]]
+    counts = Counter(map(str, values))
+    first = [value for value, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN]]
     short = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in first]
-    return found.size, ", ".join(map(text, short)) + (", …" if found.size > _SHOWN else "")
+    return len(counts), ", ".join(map(text, short)) + (", …" if len(counts) > _SHOWN else "")
 
 
 def _moment(value: Any) -> str:
