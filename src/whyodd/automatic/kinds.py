@@ -121,7 +121,7 @@ def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> li
     columns = []
     for name, key, column in zip(table.names, table.keys, table.columns, strict=True):
         found = judge_as(column, name, given[name]) if name in given else judge(column, name)
-        distinct, values = told_values(column)
+        distinct, values = told_values(column, are_labels="category" in found["used_as"])
         n_gaps = int(column.gaps.sum())
         columns.append(Column(name, key, **found, n_gaps=n_gaps, n_distinct=distinct, values=values))
     return columns
@@ -191,7 +191,7 @@ def _kind_of_labels(column: RawColumn, distinct: set[Any]) -> tuple[Kind, str]:
         return "code", "texts of one form that hold digits, and that rows share"
     if column.family == "number":
         return "category", "the frame says that its numbers are categories"
-    return "category", f"texts that rows share, {len(distinct):,} different ones"
+    return "category", "texts that rows share"
 
 
 def judge_constant(column: RawColumn) -> dict[str, Any]:
