@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -120,7 +121,7 @@ def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> li
     columns = []
     for name, key, column in zip(table.names, table.keys, table.columns, strict=True):
         found = judge_as(column, name, given[name]) if name in given else judge(column, name)
-        distinct, values = told_values(column)
+        distinct, values = told_values(column, are_labels="category" in found["used_as"])
         n_gaps = int(column.gaps.sum())
         columns.append(Column(name, key, **found, n_gaps=n_gaps, n_distinct=distinct, values=values))
     return columns
@@ -171,8 +172,7 @@ def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None
         return None
     n_own = 2 * len(distinct) - n  # at least so many values come once
     if n_own < _OWN_SHARE * n and len(distinct) > _OWN_SHARE * n:
-        _, counts = np.unique(np.array([str(value) for value in column.present]), return_counts=True)
-        n_own = int(np.count_nonzero(counts == 1))
+        n_own = sum(count == 1 for count in Counter(map(str, column.present)).values())
     if len(distinct) < _ID_SHARE * n and n_own < _OWN_SHARE * n:
         return None
     if column.family == "text" and _words(distinct) >= _PROSE_WORDS:
@@ -191,7 +191,7 @@ def _kind_of_labels(column: RawColumn, distinct: set[Any]) -> tuple[Kind, str]:
         return "code", "texts of one form that hold digits, and that rows share"
     if column.family == "number":
         return "category", "the frame says that its numbers are categories"
-    return "category", f"texts that rows share, {len(distinct):,} different ones"
+    return "category", "texts that rows share"
 
 
 def judge_constant(column: RawColumn) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanations.sentences import duration, number, text
+from whyodd.explanations.sentences import all_digits, duration, number, text
 
 if TYPE_CHECKING:
     from whyodd.automatic.reading import RawColumn
@@ -15,12 +16,12 @@ _SHOWN = 3  # values, the most frequent first
 _LONGEST = 30  # characters of each
 
 
-def told_values(column: RawColumn) -> tuple[int, str]:
-    """How many different values a column has, and its range or its most frequent values."""
+def told_values(column: RawColumn, *, are_labels: bool) -> tuple[int, str]:
+    """How many different values a column has, and its range, or of labels the most frequent ones."""
     if column.family in ("nothing", "object"):
         return 0, ""
     values = column.present
-    if column.is_category or column.family in ("text", "boolean", "mixed"):
+    if are_labels or column.is_category or column.family in ("text", "boolean", "mixed"):
         return _most_frequent(values)
     if column.family == "duration":
         seconds = np.unique(column.as_floats()[~column.gaps])
@@ -30,8 +31,8 @@ def told_values(column: RawColumn) -> tuple[int, str]:
         exact = values if values.dtype.kind in "iu" else column.as_floats()[~column.gaps]
         found = np.unique(exact)
         return found.size, _range(number(float(found[0])), number(float(found[-1])))
-    moments = sorted({_moment(value) for value in values})
-    return len(moments), _range(moments[0], moments[-1])
+    moments = np.unique(values) if values.dtype.kind == "M" else sorted(set(values), key=str)
+    return len(moments), _range(_moment(moments[0]), _moment(moments[-1]))
 
 
 def _range(low: str, high: str) -> str:
@@ -39,11 +40,15 @@ def _range(low: str, high: str) -> str:
 
 
 def _most_frequent(values: Any) -> tuple[int, str]:
-    texts = np.array([str(value) for value in values], dtype=object)
-    found, counts = np.unique(texts, return_counts=True)
-    first = [found[place] for place in np.argsort(-counts, kind="stable")[:_SHOWN]]
-    short = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in first]
-    return found.size, ", ".join(map(text, short)) + (", …" if found.size > _SHOWN else "")
+    are_numbers = values.dtype.kind in "iuf"
+    counts = Counter(values.tolist() if are_numbers else map(str, values))
+    first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_SHOWN]
+    shown = ", ".join(all_digits(float(value)) if are_numbers else text(_short(value)) for value, _ in first)
+    return len(counts), shown + (", …" if len(counts) > _SHOWN else "")
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
 
 
 def _moment(value: Any) -> str:
