@@ -78,10 +78,10 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     """Numbers of one column of dates, comparable with standardised columns.
 
     A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
-    is near 01:00. How rare that part of the cycle is, is a number of its own, √(2 log(f_max / f)) of the
-    frequencies f around it. Time elapsed is standardised. A missing date lies in the middle of all circles,
-    at the mean time, and one more number marks it, in units of surprise; if none was missing in training, a
-    missing one is far from all.
+    is near 01:00. How rare a date is, in the cycle where it is rarest, is a number of its own: the root of
+    2 log(f_max/f), of the frequencies f around it. Time elapsed is standardised. A missing date lies in the middle of all
+    circles, at the mean time, and one more number marks it, in units of surprise; if none was missing in
+    training, a missing one is far from all.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         # Files of older versions have neither frequencies nor a mark of another size.
         frequencies, mark = getattr(self, "frequencies_", {}), getattr(self, "mark_", 1.0)
         far = 0.0 if self.has_gaps_ or not frequencies else _NEVER_MISSING
-        columns = []
+        columns, rarity = [], np.zeros(gaps.size)
         for part in self.parts:
             if part == _ELAPSED:
                 columns.append(np.where(gaps, far, (seconds - self.mean_) / self.scale_))
@@ -134,19 +134,16 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
             angle = 2.0 * np.pi * turns
             columns += [np.where(gaps, 0.0, np.cos(angle)), np.where(gaps, 0.0, np.sin(angle))]
             if part in frequencies:
-                columns.append(np.where(gaps, far, _surprise(turns, frequencies[part])))
+                rarity = np.maximum(rarity, _surprise(turns, frequencies[part]))
+        columns += [np.where(gaps, far, rarity)] if frequencies else []
         return np.column_stack([*columns, mark * gaps] if self.has_gaps_ else columns).astype(np.float64)
 
     def variables(self) -> list[list[int]]:
-        """Numbers that are one variable together: those of a cycle, and marks; time elapsed is a number."""
-        groups, place = [], 0
-        for part in self.parts:
-            if part == _ELAPSED:
-                place += 1
-                continue
-            groups += [[place, place + 1], [place + 2]]
-            place += 3
-        return [*groups, [place]] if self.has_gaps_ else groups
+        """Numbers that are one variable together: circles, and marks. The others are numbers like any."""
+        names = [name.rpartition(" ")[2] for name in self.get_feature_names_out()]
+        circles = [place for place, name in enumerate(names) if name in ("(cos)", "(sin)")]
+        marks = [len(names) - 1] if self.has_gaps_ else []
+        return [group for group in (circles, marks) if group]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Names of the numbers: column and part."""
@@ -154,8 +151,9 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         ends = [
             part if part == _ELAPSED else f"{part} ({wave})"
             for part in self.parts
-            for wave in ([""] if part == _ELAPSED else ["cos", "sin", "rarity"])
+            for wave in ([""] if part == _ELAPSED else ["cos", "sin"])
         ]
+        ends += ["rarity"] if getattr(self, "frequencies_", {}) else []
         return np.array([f"{given[0]}: {end}" for end in ends + ["missing"] * self.has_gaps_], dtype=object)
 
     def _seconds(self, X: Any) -> NDArray[np.float64]:

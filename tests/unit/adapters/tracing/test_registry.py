@@ -53,6 +53,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 from reference.traced import column_squares, linear_squares, matrix_of
 from whyodd.adapters.tracing import TRACERS, trace
+from whyodd.automatic.gaps import FilledNumbers
 from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues
 
 RNG = np.random.default_rng(1)
@@ -260,6 +261,7 @@ CASES = {
         linear(GaussianRandomProjection(3, random_state=0)),
         linear(SparseRandomProjection(3, density=0.6, random_state=0)),
     ],
+    "whyodd.automatic.gaps.FilledNumbers": [per_column(FilledNumbers(), X=GAPS, owners="pqrspr")],
     "whyodd.automatic.steps.Constants": [
         per_column(
             FeatureUnion([("a", "passthrough"), ("b", Constants())]), X=np.ones((3, 4)), is_invertible=True
