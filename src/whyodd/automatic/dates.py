@@ -79,9 +79,9 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
 
     A cycle gives a point on a circle of radius 1 (cosine and sine; variance 1 in all if spread evenly): 23:00
     is near 01:00. How rare a date is, in the cycle where it is rarest, is a number of its own: the root of
-    2 log(f_max/f), of the frequencies f around it. Time elapsed is standardised. A missing date lies in the middle of all
-    circles, at the mean time, and one more number marks it, in units of surprise; if none was missing in
-    training, a missing one is far from all.
+    2 log(f_max/f), of the frequencies f around it. Time elapsed is standardised. A missing date lies in the
+    middle of all circles, at the mean time, and one more number marks it, in units of surprise; if none was
+    missing in training, a missing one is far from all.
 
     Parameters
     ----------
