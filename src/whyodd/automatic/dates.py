@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from whyodd.automatic.reading import read_columns
 from whyodd.automatic.steps import remember_columns
+from whyodd.inputs.written import recognize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,9 +52,18 @@ def choose_parts(dates: Dates) -> tuple[str, ...]:
 
 
 def dates_of(column: RawColumn, name: str = "") -> Dates:
-    """Dates (n,) to the second, NaT in the gaps, of dates or of texts such as 2024-02-29T12:30."""
+    """Dates (n,) to the second, NaT in the gaps, of dates or of texts such as 2024-02-29T12:30.
+
+    Models of older versions may have learned dates that files write in other orders.
+    """
     if column.values.dtype.kind == "M":
         return column.values.astype(_SECONDS)
+    if column.family == "text":
+        texts = column.values.astype(object)
+        texts[column.gaps] = None
+        found = recognize(texts)
+        if found is not None and found.written.dtype.startswith("datetime") and not found.strays:
+            return np.asarray(found.values, dtype=_SECONDS)
     dates = np.full(column.values.size, np.datetime64("NaT"), dtype=_SECONDS)
     try:
         plain = [_without_zone(value) for value in column.present]

@@ -144,6 +144,13 @@ def test_rare_hours_surprise_and_a_gap_where_none_was_is_far_from_all():
     assert step.variables() == [[0, 1]]
 
 
+def test_models_without_a_step_for_it_take_dates_in_any_clear_order():
+    iso = pd.DataFrame({"when": ["2024-01-13", "2024-01-01", "2024-01-02"]})
+    step = DateParts(("time elapsed",)).fit(iso)
+    other = pd.DataFrame({"when": ["13.01.2024", "01.01.2024", "02.01.2024"]})
+    np.testing.assert_array_equal(step.transform(other), step.transform(iso))
+
+
 def test_time_elapsed_is_standardised():
     when = pd.DataFrame({"when": pd.to_datetime(["2024-01-03", "2024-01-01", "2024-01-02"])})
     np.testing.assert_allclose(
