@@ -215,7 +215,8 @@ def mixed():
     rows.loc[5, "age"] = 300.0
     pipeline = whyodd.auto(normal, trusted=True)
     e = whyodd.explain(pipeline, rows, exclude_self=False)
-    return pipeline, rows, e, smallest_change(e, e.threshold)
+    # A category that was never seen is not enough to exceed the threshold of this model by itself.
+    return pipeline, rows, e, smallest_change(e, 0.75 * e.threshold)
 
 
 def test_categories_move_whole_and_numbers_in_their_units(mixed):
