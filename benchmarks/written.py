@@ -18,21 +18,22 @@ import numpy as np
 ROUNDS = 5
 READ = """
 import resource, sys, time
+usage = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
 from whyodd.automatic.reading import read_table as as_table
 from whyodd.automatic.written import find_written
 from whyodd.io.tables import read_table
 import polars
-start = time.perf_counter()
+start, used = time.perf_counter(), usage()
 frame = read_table(sys.argv[1])
 read = time.perf_counter()
 step, known = find_written(as_table(frame))
 found = time.perf_counter()
 if step is not None:
     frame = step.transform_known(frame, known)
-done = time.perf_counter()
+done, used = time.perf_counter(), usage() - used
 texts = sum(kind == polars.String for kind in frame.dtypes)
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(read - start, found - read, done - found, memory, texts)
+print(read - start, found - read, done - found, used, memory, texts)
 """
 
 
@@ -51,19 +52,20 @@ def main() -> None:
                 runs[name].append([float(number) for number in told.split()])
         sizes = {name: path.stat().st_size / 1e6 for name, path in paths.items()}
     print(f"{n:,} rows x 20 columns, median of {ROUNDS} runs")
-    heads = {"": 10, "file MB": 9, "read s": 9, "recognise s": 13, "convert s": 11, "all s": 8}
+    heads = {"": 10, "file MB": 9, "read s": 9, "recognise s": 13, "convert s": 11, "all s": 8, "CPU s": 8}
     heads |= {"peak MB": 9, "texts": 7}
     print("".join(f"{head:>{width}}" for head, width in heads.items()))
     totals = {}
     for name, numbers in runs.items():
-        read, found, done, memory, texts = np.median(numbers, axis=0)
-        totals[name] = read + found + done, memory
+        read, found, done, used, memory, texts = np.median(numbers, axis=0)
+        totals[name] = read + found + done, used, memory
         print(
             f"{name:10}{sizes[name]:9.0f}{read:9.2f}{found:13.2f}{done:11.2f}{totals[name][0]:8.2f}"
+            f"{used:8.2f}"
             f"{memory:9.0f}{texts:7.0f}"
         )
-    time, memory = (totals["written"][i] / totals["plain"][i] for i in range(2))
-    print(f"ratio written / plain: time {time:.2f}, peak memory {memory:.2f}")
+    time, used, memory = (totals["written"][i] / totals["plain"][i] for i in range(3))
+    print(f"ratio written / plain: time {time:.2f}, CPU time {used:.2f}, peak memory {memory:.2f}")
 
 
 def _write(paths: dict[str, Path], n: int) -> None:

@@ -156,28 +156,30 @@ def find_written(
     """What reads the texts of a table, None if there is nothing to read; and what was found, by column."""
     as_texts = {name for name, kind in (types or {}).items() if kind not in _VALUES}
     names = {key: name for key, name in zip(table.keys, table.names, strict=True) if name not in as_texts}
-    texts = {key: _texts(table.data, key) for key in names}
-    present = {key: column for key, column in texts.items() if column is not None}
-    found = _recognized(present, names)
+    found = _recognized(table.data, names)
     columns = []
     for key, name in names.items():
         if key in found:
             columns.append(WrittenColumn(key, found[key].written, found[key].doubt))
-        elif key not in present and (epoch := _epoch(table.data, key, name)) is not None:
+        elif (epoch := _epoch(table.data, key, name)) is not None:
             columns.append(WrittenColumn(key, epoch))
     return (WrittenValues(tuple(columns)) if columns else None), found
 
 
-def _recognized(texts: Mapping[Any, Any], names: Mapping[Any, str]) -> dict[Any, Recognized]:
-    """How columns of texts are written; those of Polars are read at the same time, by all threads."""
-    if not texts or isinstance(next(iter(texts.values())), np.ndarray):
-        known = {key: recognize(column, names[key]) for key, column in texts.items()}
+def _recognized(X: Any, names: Mapping[Any, str]) -> dict[Any, Recognized]:
+    """How columns of texts are written, by what they are called; of Polars all are read at the same time."""
+    frame = as_frame(X)
+    if frame is None or not frame.implementation.is_polars():
+        # One after the other: texts as objects take several times the room of the table.
+        columns = ((key, name, _texts(X, key)) for key, name in names.items())
+        known = {key: recognize(texts, name) for key, name, texts in columns if texts is not None}
         return {key: found for key, found in known.items() if found is not None}
     import polars as pl
 
+    texts = {key: column for key in names if (column := _texts(X, key)) is not None}
     proposals = {key: p for key, column in texts.items() if (p := propose(column, names[key])) is not None}
-    frame = pl.DataFrame([texts[key] for key in proposals])
-    read = frame.select(p.written.quick(pl.col(key)).alias(key) for key, p in proposals.items())
+    together = pl.DataFrame([texts[key] for key in proposals])
+    read = together.select(p.written.quick(pl.col(key)).alias(key) for key, p in proposals.items())
     settled = {}
     for key, proposal in proposals.items():
         values = proposal.written.completed(texts[key], read[key])

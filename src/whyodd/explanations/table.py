@@ -280,7 +280,7 @@ class Explanation(BaseExplanation):
         columns = {
             "row": np.repeat(self.rows, d + 1),
             "feature": [*self.feature_names, _UNEXPLAINED] * n,
-            "value": _tidy(_dense(self.data)),
+            "value": _tidy(self._told_data),
             "expected": _tidy(self.expected),
             "direction": np.column_stack([self.direction, np.zeros(n, dtype=np.int8)]).ravel(),
             "relevance": parts.ravel(),
@@ -290,7 +290,7 @@ class Explanation(BaseExplanation):
         return build_frame(columns, self.frame_kind)
 
     def _plain(self) -> dict[str, Any]:
-        values = _dense(self.data)
+        values = self._told_data
         return {
             "feature_names": list(self.feature_names),
             "self_excluded": self._n_excluded,
@@ -373,6 +373,15 @@ class Explanation(BaseExplanation):
         kind = int(self.reason_kinds[0, c])
         judged, told = self.comparisons.words(plain, c, kind, self.inputs, self._own)
         return replace(plain, kind=KINDS[kind], judged=judged, told=told)
+
+    @property
+    def _told_data(self) -> NDArray[Any]:
+        """Values (n, d); dates and times that were read from texts are these texts."""
+        values = _dense(self.data)
+        if self.texts is None or values.dtype != object:
+            return values
+        is_date = np.frompyfunc(lambda value: isinstance(value, dt.datetime), 1, 1)(values).astype(bool)
+        return np.where(is_date & (self.texts != None), self.texts, values)  # noqa: E711 - cell by cell
 
     def _written(self, c: int) -> str | None:
         """What stands in the cell of variable ``c`` of the first row, if it was read as a value."""

@@ -217,6 +217,13 @@ def test_groups_show_the_same_form():
     assert grouped.to_dict(2)["anomalies"][0]["reasons"][0]["usual"]["high"].endswith("%")
 
 
+def test_tables_of_reasons_have_dates_as_written_and_numbers_as_numbers():
+    clock = whyodd.find(pl.DataFrame(table("opens"))).explanation
+    assert clock.to_frame().filter(pl.col("feature") == "opens")["value"][0] == "03:12"
+    assert clock.to_dict()["rows"][0]["value"][2] == "03:12"
+    assert whyodd.find(pl.DataFrame(table("price"))).explanation.to_dict()["rows"][0]["value"][2] == 9999.0
+
+
 def test_pandas_frames_with_any_index_are_read_by_position():
     frame = pd.DataFrame(table("discount"), index=range(N, 0, -1))
     step = whyodd.auto(frame).named_steps["written"]
