@@ -206,8 +206,24 @@ def _told(column: Column, written: WrittenColumn, found: Recognized | None) -> C
     if is_clock and not column.is_constant:
         why = f"used: {CLOCK}"
         column = replace(column, kind="time of day", used_as="date", parts=(CLOCK,), why=why, note=why)
-    strays = [] if found is None or not found.strays else [stray_words(written.written, found.strays)]
-    return replace(column, note="; ".join(filter(None, [written.note, *strays, column.note])))
+    if found is None:
+        return replace(column, note="; ".join(filter(None, [written.note, column.note])))
+    strays = [stray_words(written.written, found.strays)] if found.strays else []
+    return replace(
+        column,
+        note="; ".join(filter(None, [written.note, *strays, column.note])),
+        why="; ".join(filter(None, [written.written.words, column.why])),
+        values=_range(written.written, found) or column.values,
+    )
+
+
+def _range(written: Written, found: Recognized) -> str:
+    """The smallest and the largest value, as people write them; "" if there is none."""
+    values = np.asarray(found.values)
+    present = values[~(np.isnan(values) if values.dtype.kind == "f" else np.isnat(values))]
+    if present.size == 0:
+        return ""
+    return f"{written.show(present.min())} to {written.show(present.max())}"
 
 
 def stray_words(written: Written, strays: Sequence[Stray]) -> str:

@@ -59,7 +59,8 @@ def told_part(part: str, value: Floats, usual: Floats) -> tuple[str, float]:
 def _elapsed(value: Floats, usual: Floats) -> tuple[str, float]:
     below = float(np.mean(usual[:, 0] < value[0]))
     side, share = ("later", below) if below >= 0.5 else ("earlier", 1.0 - below)
-    return f"{side} than {_percent(share)}", 1.0 - share
+    others = "all usual rows" if share == 1.0 else _percent(share)
+    return f"{side} than {others}", 1.0 - share
 
 
 def _clock(value: Floats, usual: Floats) -> tuple[str, float]:

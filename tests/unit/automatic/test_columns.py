@@ -142,17 +142,6 @@ def test_dates_lie_on_circles():
     ]
 
 
-def test_rare_hours_surprise_and_a_gap_where_none_was_is_far_from_all():
-    morning = START.replace(hour=9)
-    when = pd.DataFrame({"when": [morning] * 99 + [morning.replace(hour=21)]})
-    step = DateParts(("hour of the day",)).fit(when)
-    rarity = step.transform(when)[:, 2]
-    # 99 rows against one: f_max / f = 99.
-    np.testing.assert_allclose(rarity[[0, 99]], [0.0, math.sqrt(2.0 * math.log(99.0))], atol=1e-6)
-    assert step.transform(pd.DataFrame({"when": pd.to_datetime([None])}))[0, 2] > rarity.max()
-    assert step.variables() == [[0, 1], [2]]
-
-
 def test_time_elapsed_is_standardised():
     when = pd.DataFrame({"when": pd.to_datetime(["2024-01-03", "2024-01-01", "2024-01-02"])})
     np.testing.assert_allclose(
