@@ -7,12 +7,12 @@ fewer than three of them are anomalies, five rows are replaced by anomalies. Sma
 there the seeds differ by the detectors' own chance, and by what is learned from in the second setting.
 
 Learned from themselves
-    Detectors see all rows, without labels, and score these. Ours is ``whyodd.Committee()``, scored by
-    ``whyodd.explain``, which leaves each row's own center out; the peers give what they keep of their
-    training rows (PyOD's ``decision_scores_``, scikit-learn's ``negative_outlier_factor_``).
+    Detectors see all rows, without labels, and score these. Ours is ``whyodd.auto``, as ``whyodd explain``
+    has it, scored by ``whyodd.explain``, which leaves each row's own center out; the peers give what they
+    keep of their training rows (PyOD's ``decision_scores_``, scikit-learn's ``negative_outlier_factor_``).
 Learned from clean rows
-    Half of the normal rows, drawn at random, are learned from (``Committee(trusted=True)``), all other
-    rows are scored.
+    Half of the normal rows, drawn at random, are learned from (``auto(..., trusted=True)``), all other rows
+    are scored.
 
 Peers are scikit-learn's IsolationForest and LocalOutlierFactor, and PyOD's ECOD, COPOD, KNN, HBOS, MCD and
 CBLOF. They have their defaults, and columns standardised by the rows they learn from; ours gets the rows as
@@ -71,10 +71,10 @@ MEASURES: dict[str, Callable[..., float]] = {"AUC": roc_auc_score, "AP": average
 HALVES = ("design", "other", "all")
 
 
-def committee(train: np.ndarray, new: np.ndarray | None, seed: int) -> np.ndarray:  # noqa: ARG001
+def automatic(train: np.ndarray, new: np.ndarray | None, seed: int) -> np.ndarray:  # noqa: ARG001
     if new is None:
-        return whyodd.explain(whyodd.Committee().fit(train), train).outlierness
-    return whyodd.Committee(trusted=True).fit(train).outlierness(new)
+        return whyodd.explain(whyodd.auto(train), train).outlierness
+    return -whyodd.auto(train, trusted=True).score_samples(new)
 
 
 def standardised(detector: Detector, train: np.ndarray, new: np.ndarray | None, seed: int) -> np.ndarray:
@@ -101,12 +101,12 @@ def by_pyod(kind: Any, train: np.ndarray, new: np.ndarray | None, seed: int) -> 
     return model.decision_scores_ if new is None else model.decision_function(new)
 
 
-OURS, YARDSTICK = "Committee", "KNN"
+OURS, YARDSTICK = "whyodd", "KNN"
 PEERS: dict[str, Detector] = {
     "IForest": isolation_forest,
     "LOF": local_outlier_factor,
 } | {kind.__name__: partial(by_pyod, kind) for kind in (ECOD, COPOD, KNN, HBOS, MCD, CBLOF)}
-DETECTORS: dict[str, Detector] = {OURS: committee} | {
+DETECTORS: dict[str, Detector] = {OURS: automatic} | {
     name: partial(standardised, peer) for name, peer in PEERS.items()
 }
 
