@@ -268,7 +268,7 @@ class Comparisons:
             return None
         column, alike = found
         other = column if self.variables.origin is None else int(self.variables.origin[column])
-        partner = f"does not go with {self.variables.names[other]} {self._value(row, other)}"
+        partner = f"does not go with {self._named_value(row, other)}"
         name = name_text(reason)
         if variable not in self.known.numbers or not is_number(reason.value):
             return f"{name} {value_texts(reason)[0]} {partner}" if kind == _PAIR else None
@@ -286,14 +286,14 @@ class Comparisons:
         is_near = gaps <= np.nanquantile(gaps, _NEAR)
         return rows.size == 0 or bool(is_near[rows].mean() < 0.5 * is_near.mean())
 
-    def _value(self, row: Any, variable: int) -> str:
-        """A value of a row in raw units."""
-        own = self._decoded(row)
-        if variable in own.numbers:
-            return shown(float(own.numbers[variable][0]), self.variables.formats.get(variable))
-        codes, values = own.categories.get(variable, (np.array([-1]), ()))
+    def _named_value(self, row: Any, variable: int) -> str:
+        """A variable and its value in a row: "weight 1.2", or "its day" if the value cannot be told."""
+        own, name = self._decoded(row), self.variables.names[variable]
         form = self.variables.formats.get(variable)
-        return text(values[codes[0]], form) if codes[0] >= 0 else "as it is"
+        if variable in own.numbers:
+            return f"{name} {shown(float(own.numbers[variable][0]), form)}"
+        codes, values = own.categories.get(variable, (np.array([-1]), ()))
+        return f"{name} {text(values[codes[0]], form)}" if codes[0] >= 0 else f"its {name}"
 
     def _range(self, variable: int, rows: NDArray[np.intp]) -> tuple[float, float]:
         """What most of some known rows have; NaN if none of them has a value."""
