@@ -224,9 +224,9 @@ def _without_repeated_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cl
 
 def _without_end(cleaned: Cleaned, separator: str, width: int, name: str, notes: list[str]) -> Cleaned:
     tail = _tail(cleaned.source)
-    if tail.endswith(b"\r\n\r\n"):
-        # Polars takes empty lines that end so for rows.
-        cleaned = replace(cleaned, source=_content(cleaned.source).rstrip(b"\r\n") + b"\r\n")
+    if tail.endswith(b"\r\n\r\n") or (width > 1 and tail.endswith(b"\n\n")):
+        # Polars takes empty lines for rows; of a single column an empty line is a missing value.
+        cleaned = replace(cleaned, source=_content(cleaned.source).rstrip(b"\r\n") + b"\n")
         tail = _tail(cleaned.source)
     lines = tail.split(b"\n")
     # The first is the names, or cut.
