@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.random import sample_without_replacement
 
 from whyodd.adapters.class_paths import class_path
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.combinations import Average, Maximum
+from whyodd.network.combinations import Average, LocalSelection, Maximum
 from whyodd.network.ensemble import EnsembleScore, Part
 from whyodd.network.linear_score import LinearScore
 from whyodd.network.verdict import AffineScale, Verdict
@@ -19,10 +22,12 @@ from whyodd.network.waist import offers, score_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from whyodd.network.combinations import Combination
     from whyodd.network.verdict import Scale
+
+    Floats = NDArray[np.float64]
 
 
 def ensemble(
@@ -136,6 +141,34 @@ def from_suod(model: Any) -> EnsembleScore:
     return EnsembleScore(_one_sided(parts, combination, "SUOD"), combination, d)
 
 
+def from_lscp(model: Any) -> EnsembleScore:
+    """Ensemble of a fitted ``pyod.models.lscp.LSCP``: ``decision_function`` = o + floor.
+
+    The mean of the standardised scores of those of its members that are competent near the row. Which are is
+    searched in subspaces that LSCP draws anew in each call: what is explained is the call that it would make
+    next, whose draws are made of a copy of its random state. Given these it is exact.
+    """
+    require_fitted(model, "decision_scores_")
+    means, deviations = _standardization(model.train_scores_)
+    parts = [
+        _part(detector, "LSCP", mean=float(mean), deviation=float(deviation))
+        for detector, mean, deviation in zip(model.detector_list, means, deviations, strict=True)
+    ]
+    selection = LocalSelection(
+        model.X_train_norm_,
+        (model.train_scores_ - means) / deviations,
+        _next_subspaces(model),
+        model.local_region_size,
+        min(model.n_bins, len(parts)),
+    )
+    return EnsembleScore(_one_sided(parts, selection, "LSCP"), selection, model.n_features_)
+
+
+def next_scores_of_lscp(model: Any, X: Any) -> Floats:
+    """What ``decision_function`` of an LSCP would give next, without the draws that it takes."""
+    return np.asarray(deepcopy(model).decision_function(X), dtype=np.float64)
+
+
 def scale_of_ensemble(model: Any, member: EnsembleScore) -> Scale:
     """The model's own score is o + floor."""
     del model
@@ -175,6 +208,26 @@ def _spread(member: Any, normal: Any) -> tuple[float, float]:
     scores = _scale(member).score(score_rows(member, normal))
     deviation = float(scores.std())
     return float(scores.mean()), deviation if deviation > 0.0 else 1.0
+
+
+def _standardization(scores: Floats) -> tuple[Floats, Floats]:
+    """As scikit-learn's ``StandardScaler``, which PyOD uses, has it."""
+    scaler = StandardScaler().fit(scores)
+    return scaler.mean_, scaler.scale_
+
+
+def _next_subspaces(model: Any) -> tuple[NDArray[np.intp], ...]:
+    """The columns that an LSCP would draw in its next call, as PyOD draws them."""
+    d, draws = model.n_features_, deepcopy(model.random_state)
+    most = min(model.local_max_features, 1.0)
+    least = model.local_min_features if d * model.local_min_features >= 1 else 1.0
+    if most == least:
+        return (np.arange(d),) * model.local_region_iterations
+    sizes = int(d * least), int(d * most)
+    return tuple(
+        sample_without_replacement(d, draws.randint(*sizes), random_state=draws)
+        for _ in range(model.local_region_iterations)
+    )
 
 
 def _pyod_combination(name: str, n: int) -> Combination:

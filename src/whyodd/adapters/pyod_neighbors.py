@@ -24,7 +24,8 @@ _DECIDING_POINTS = {
 def from_pyod_inne(model: Any) -> Hyperspheres:
     """Spheres of a fitted ``pyod.models.inne.INNE``: ``decision_function`` = o, the mean isolation score."""
     require_fitted(model, "decision_scores_")
-    return Hyperspheres(model._centroids, model._centroids_radius, model._ratio)
+    # No sphere is smaller than that of its nearest neighbour; rounding may have it so.
+    return Hyperspheres(model._centroids, model._centroids_radius, np.maximum(model._ratio, 0.0))
 
 
 def clusters_of_cblof(model: Any) -> ClusterDistance:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.stats import ConstantInputWarning, pearsonr
+from sklearn.neighbors import KDTree
+
+from whyodd.network.constructed import Constructed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
 
 
 class Combination(Protocol):
@@ -24,7 +31,7 @@ class Combination(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Average:
+class Average(Constructed):
     """Weighted mean Σ_k w_k z_k.
 
     Parameters
@@ -63,3 +70,85 @@ class Maximum:
     def floor(self, least: Floats) -> float:
         """max_k z_k,min."""
         return float(least.max())
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSelection(Constructed):
+    """Mean of the scores that are competent where the row is, after LSCP.
+
+    The region of a row are the training rows that are among its nearest in more than half of several
+    subspaces. Each score is compared there with the largest of all, by correlation, and those in the fullest
+    bin of a histogram of these correlations are averaged.
+
+    Parameters
+    ----------
+    rows : array of shape (m, d)
+        Training rows.
+    standings : array of shape (m, K)
+        Their standardised scores.
+    subspaces : sequence of arrays of int
+        Columns in which neighbours are searched.
+    neighbors : int
+        How many, in each subspace.
+    bins : int
+        Of the histogram.
+
+    Notes
+    -----
+    Zhao et al., "LSCP: locally selective combination in parallel outlier ensembles", 2019.
+    """
+
+    rows: Floats
+    standings: Floats
+    subspaces: tuple[Indices, ...]
+    neighbors: int
+    bins: int
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "standings"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 2 or not np.isfinite(values).all():
+                raise ValueError(f"The {name} of a local selection must be finite numbers in a matrix.")
+            object.__setattr__(self, name, values)
+        object.__setattr__(self, "subspaces", tuple(np.array(one, dtype=np.intp) for one in self.subspaces))
+        m, d = self.rows.shape
+        if len(self.standings) != m or not 2 <= self.neighbors <= m or not 1 <= self.bins <= m + 1_000:
+            raise ValueError("A local selection needs scores, and enough neighbours, for all its rows.")
+        if not self.subspaces or any(
+            one.ndim != 1 or not one.size or one.min() < 0 or one.max() >= d for one in self.subspaces
+        ):
+            raise ValueError(f"The subspaces of a local selection must be among its {d} columns.")
+
+    def weights(self, X: Floats, standings: Floats) -> Floats:
+        """The same for each competent score, 0 for the others."""
+        searched = [KDTree(self.rows[:, one]).query(X[:, one], k=self.neighbors)[1] for one in self.subspaces]
+        counts = np.array([self._competent(_region(near)) for near in np.stack(searched, axis=1)])
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True)).reshape(standings.shape)
+
+    def floor(self, least: Floats) -> float:
+        """min_k z_k,min: any score may be the only one that is competent."""
+        return float(least.min())
+
+    def _competent(self, region: list[int]) -> Floats:
+        """How often each score is selected (K,)."""
+        local = self.standings[region]
+        largest = local.max(axis=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantInputWarning)  # no correlation is one of 0
+            found = np.nan_to_num([pearsonr(largest, scores)[0] for scores in local.T])
+        filled, edges = np.histogram(found, bins=self.bins)
+        fullest = np.flatnonzero(filled == filled.max())
+        # A correlation on the edge of two bins is in both.
+        inside = (found >= edges[fullest, None]) & (found <= edges[fullest + 1, None])
+        return np.asarray(inside.sum(axis=0), dtype=np.float64)
+
+
+def _region(near: Indices) -> list[int]:
+    """Training rows that are near in more than half of the subspaces (S, k), or in as many as two rows are."""
+    times = Counter(near.ravel().tolist())
+    enough = len(near) // 2
+    while True:
+        region = [row for row, count in times.items() if count > enough]
+        if len(region) > 1:
+            return region
+        enough -= 1
