@@ -85,9 +85,7 @@ def ensemble(
         raise ValueError(f"weights has shape {counts.shape}, expected one weight per model, ({len(parts)},).")
     combination = Average(counts / counts.sum()) if combine == "average" else Maximum()
     found = EnsembleScore(_one_sided(parts, combination, "An ensemble"), combination, sizes.pop())
-    return EnsembleScore(
-        found.parts, combination, found.n_features, Verdict(AffineScale(shift=found.floor))
-    )
+    return EnsembleScore(found.parts, combination, found.n_features, Verdict(AffineScale(shift=found.floor)))
 
 
 def from_feature_bagging(model: Any) -> EnsembleScore:
@@ -110,8 +108,8 @@ def from_suod(model: Any) -> EnsembleScore:
     """Ensemble of a fitted ``pyod.models.suod.SUOD``: ``decision_function`` = o + floor.
 
     Average or maximum of the standardised ``decision_function`` of its members. Those that see a random
-    projection of the row are explained through its matrix. What a regression imitates (``approx_flag_global``)
-    is refused: it is another score than that of the member.
+    projection of the row are explained through its matrix. A member that a regression imitates
+    (``approx_flag_global``) is refused: the score is not its own.
     """
     require_fitted(model, "decision_scores_")
     inside = model.model_

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, pearsonr
 from sklearn.neighbors import KDTree
 
-from whyodd.network.constructed import Constructed
+from whyodd.network.rebuilt import Rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class Combination(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Average(Constructed):
+class Average(Rebuilt):
     """Weighted mean Σ_k w_k z_k.
 
     Parameters
@@ -43,10 +43,8 @@ class Average(Constructed):
     counts: Floats
 
     def __post_init__(self) -> None:
-        counts = np.array(self.counts, dtype=np.float64)
-        if counts.ndim != 1 or not (counts >= 0.0).all() or not abs(counts.sum() - 1.0) <= 1e-9:
-            raise ValueError("The weights of an average must be numbers ≥ 0 that sum to 1, one per member.")
-        object.__setattr__(self, "counts", counts)
+        if abs(self._freeze("counts", None, low=0.0).sum() - 1.0) > 1e-9:
+            raise ValueError("The weights of an average must sum to 1.")
 
     def weights(self, X: Floats, standings: Floats) -> Floats:  # noqa: ARG002
         """The same for each row."""
@@ -73,7 +71,7 @@ class Maximum:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalSelection(Constructed):
+class LocalSelection(Rebuilt):
     """Mean of the scores that are competent where the row is, after LSCP.
 
     The region of a row are the training rows that are among its nearest in more than half of several
@@ -105,15 +103,14 @@ class LocalSelection(Constructed):
     bins: int
 
     def __post_init__(self) -> None:
-        for name in ("rows", "standings"):
-            values = np.array(getattr(self, name), dtype=np.float64)
-            if values.ndim != 2 or not np.isfinite(values).all():
-                raise ValueError(f"The {name} of a local selection must be finite numbers in a matrix.")
-            object.__setattr__(self, name, values)
+        m, d = self._freeze("rows", None, None).shape
+        n_scores = self._freeze("standings", m, None).shape[1]
         object.__setattr__(self, "subspaces", tuple(np.array(one, dtype=np.intp) for one in self.subspaces))
-        m, d = self.rows.shape
-        if len(self.standings) != m or not 2 <= self.neighbors <= m or not 1 <= self.bins <= m + 1_000:
-            raise ValueError("A local selection needs scores, and enough neighbours, for all its rows.")
+        if not 2 <= self.neighbors <= m or not 1 <= self.bins <= n_scores:
+            raise ValueError(
+                f"A local selection needs 2 to {m} neighbours and 1 to {n_scores} bins, "
+                f"but has {self.neighbors} and {self.bins}."
+            )
         if not self.subspaces or any(
             one.ndim != 1 or not one.size or one.min() < 0 or one.max() >= d for one in self.subspaces
         ):
@@ -144,7 +141,7 @@ class LocalSelection(Constructed):
 
 
 def _region(near: Indices) -> list[int]:
-    """Training rows that are near in more than half of the subspaces (S, k), or in as many as two rows are."""
+    """Training rows that are near in more than half of the subspaces (S, k), or as often as two rows are."""
     times = Counter(near.ravel().tolist())
     enough = len(near) // 2
     while True:

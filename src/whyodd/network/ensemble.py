@@ -1,16 +1,15 @@
-"""Several scores as one: a layer over explained members, through which relevance goes on to their variables."""
+"""Several scores as one: a layer over explained members, which hands relevance on to their variables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.inputs.matrices import as_matrix
-from whyodd.network.constructed import Constructed
+from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
 from whyodd.network.verdict import AffineScale, Scale
 from whyodd.network.waist import Decomposition, decompose_rows, offers, score_rows
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Part(Constructed):
+class Part(Rebuilt):
     """One member of an ensemble: what it sees of a row, and how its score is made comparable.
 
     Attributes
@@ -45,7 +44,7 @@ class Part(Constructed):
     """
 
     score: Any
-    scale: Scale = AffineScale()
+    scale: Scale = field(default_factory=AffineScale)
     mean: float = 0.0
     deviation: float = 1.0
     columns: Indices | None = None
@@ -63,7 +62,7 @@ class Part(Constructed):
         return float(self.standing(0.0))
 
     def standing(self, outlierness: Any) -> Floats:
-        """z (n,) of its outlierness."""
+        """Standardised own score z (n,) of its outlierness."""
         return np.asarray((self.scale.score(outlierness) - self.mean) / self.deviation)
 
     def seen(self, X: Floats) -> Floats:
@@ -102,7 +101,7 @@ class _Contribution(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class EnsembleScore(Constructed):
+class EnsembleScore(Rebuilt):
     """Ensemble of scores: o = Σ_k w_k (z_k - z_k,min) + c, relevance R_i = Σ_k w_k (z_k - z_k,min) R_ki/o_k.
 
     z_k is the standardised own score of part k, z_k,min its value for o_k = 0, and w_k what it counts for the
@@ -131,7 +130,7 @@ class EnsembleScore(Constructed):
     >>> near = [whyodd.DistanceNetwork([[0.0]]), whyodd.DistanceNetwork([[1.0]])]
     >>> parts = [Part(near[0], columns=[0]), Part(near[1], columns=[1])]
     >>> EnsembleScore(parts, Maximum(), n_features=2).decompose([[2.0, 4.0]]).relevance
-    array([[0., 9.]])
+    array([[0. , 4.5]])
     """
 
     parts: tuple[Part, ...]
@@ -194,7 +193,7 @@ class EnsembleScore(Constructed):
 
     def outlierness(self, X: Any, *, own: Indices | None = None, n_jobs: int | None = None) -> Floats:
         """Outlierness o (n,): the combined score over its smallest value."""
-        values = self._checked(X)
+        values, _ = rows_in_doubles(X, self.n_features)
         return self._combined(values, self._standings(values, own, n_jobs)).outlierness
 
     def decompose(
@@ -209,7 +208,7 @@ class EnsembleScore(Constructed):
 
         ``own`` (n,): the training row that each row is, and that is left out, or -1.
         """
-        values = self._checked(X)
+        values, dtype = rows_in_doubles(X, self.n_features)
         combined = self._combined(values, self._standings(values, own, n_jobs))
         relevance, unexplained = np.zeros(values.shape), combined.rest.copy()
         for found in self._contributions(values, combined, own, n_jobs):
@@ -217,15 +216,14 @@ class EnsembleScore(Constructed):
             unexplained[found.rows] += found.unexplained
         if progress is not None:
             progress(len(values))
-        relevance = relevance.astype(as_matrix(X).values.dtype, copy=False)
-        return Decomposition(relevance, unexplained, combined.outlierness)
+        return Decomposition(relevance.astype(dtype, copy=False), unexplained, combined.outlierness)
 
     def expected(self, X: Any, *, own: Indices | None = None) -> Floats:
         """What normal rows have (n, d), as the parts say it that find a variable relevant.
 
         The mean of what they expect, weighted by the relevance that they give it; NaN where none knows.
         """
-        values = self._checked(X)
+        values, _ = rows_in_doubles(X, self.n_features)
         combined = self._combined(values, self._standings(values, own, None))
         # Where nothing is relevant, all that count for the row have a say: next to nothing beside relevance.
         total, weights = np.zeros((2, *values.shape))
@@ -246,7 +244,7 @@ class EnsembleScore(Constructed):
         return np.array([part.least for part in self.parts])
 
     def _standings(self, X: Floats, own: Indices | None, n_jobs: int | None) -> Floats:
-        """z (n, K)."""
+        """Standardised own scores z (n, K)."""
         found = [
             part.standing(score_rows(part.score, part.seen(X), own=own, n_jobs=n_jobs)) for part in self.parts
         ]
@@ -282,15 +280,6 @@ class EnsembleScore(Constructed):
             yield _Contribution(
                 part, rows, combined.weights[rows, k], relevance, np.asarray(found.unexplained * gain)
             )
-
-    def _checked(self, X: Any) -> Floats:
-        values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
-        if values.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {values.shape[1]} column(s), the ensemble was fitted on {self.n_features}. "
-                "Pass the columns used in fit."
-            )
-        return values
 
 
 class _Combined(NamedTuple):

@@ -10,9 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import euclidean_distances
 
-from whyodd.compute.points import to_dense
-from whyodd.inputs.matrices import as_matrix
-from whyodd.network.constructed import Constructed
+from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ class Reference(NamedTuple):
     reach: Floats
 
 
-class ReferencePoints(ABC, Constructed):
+class ReferencePoints(ABC, Rebuilt):
     """Sum over references: o = Σ_t v_t, R_i = Σ_t v_t (x_i - u_ti)² / max(d_t², r_t²).
 
     The values v_t depend on the row through the distances d_t to points u_t. Each goes to the variables by
@@ -63,12 +61,12 @@ class ReferencePoints(ABC, Constructed):
 
     def outlierness(self, X: Any) -> Floats:
         """Outlierness o = Σ_t v_t (n,)."""
-        values = self._checked(X)
+        values, _ = rows_in_doubles(X, self.n_features)
         return np.sum([found.value for found in self.references(values)], axis=0, dtype=np.float64)
 
     def decompose(self, X: Any) -> Decomposition:
         """Relevance by squared differences, and what lies within reach."""
-        values = self._checked(X)
+        values, dtype = rows_in_doubles(X, self.n_features)
         relevance = np.zeros(values.shape)
         outlierness, unexplained = np.zeros((2, len(values)))
         for found in self.references(values):
@@ -79,28 +77,18 @@ class ReferencePoints(ABC, Constructed):
             relevance += rate[:, None] * squares
             unexplained += np.where(measure > 0.0, rate * (measure - distance), found.value)
             outlierness += found.value
-        relevance = relevance.astype(as_matrix(X).values.dtype, copy=False)
-        return Decomposition(relevance, unexplained, outlierness)
+        return Decomposition(relevance.astype(dtype, copy=False), unexplained, outlierness)
 
     def expected(self, X: Any) -> Floats:
         """Mean of the points that each row is measured against (n, d)."""
-        values = self._checked(X)
+        values, _ = rows_in_doubles(X, self.n_features)
         points = [found.points for found in self.references(values)]
         return np.asarray(np.mean(points, axis=0))
-
-    def _checked(self, X: Any) -> Floats:
-        values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
-        if values.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {values.shape[1]} column(s), the model was fitted on {self.n_features}. "
-                "Pass the columns used in fit."
-            )
-        return values
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperspheres(ReferencePoints):
-    """Isolation by hyperspheres: o = mean_t v_t, v_t of the smallest sphere of set t that holds the row, or 1.
+    """Isolation by hyperspheres: o = mean_t v_t, of the smallest sphere in set t that holds the row, or 1.
 
     A row inside the sphere (u, r) with value v has R_i = v (x_i - u_i)²/r², and the rest of v belongs to no
     variable: it tells that the whole sphere is far from others. A row in no sphere is measured against the
@@ -136,11 +124,9 @@ class Hyperspheres(ReferencePoints):
     verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
-        _set_finite(self, centers=3, squared_radii=2, values=2)
-        if not self.centers.shape[:2] == self.squared_radii.shape == self.values.shape:
-            raise ValueError("Hyperspheres need one radius and one value for each center.")
-        if self.squared_radii.min() < 0.0 or self.values.min() < 0.0:
-            raise ValueError("Squared radii and values of hyperspheres must be at least 0.")
+        sets, spheres, _ = self._freeze("centers", None, None, None).shape
+        self._freeze("squared_radii", sets, spheres, low=0.0)
+        self._freeze("values", sets, spheres, low=0.0)
 
     @property
     def n_features(self) -> int:
@@ -198,16 +184,15 @@ class ClusterDistance(ReferencePoints):
     verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
-        _set_finite(self, points=2, centroids=2, weights=1)
+        m, d = self._freeze("centroids", None, None).shape
+        p = len(self._freeze("points", None, d))
+        self._freeze("weights", m, low=0.0)
         object.__setattr__(self, "labels", np.array(self.labels, dtype=np.intp))
         object.__setattr__(self, "is_large", np.array(self.is_large, dtype=bool))
-        m, d = self.centroids.shape
-        shapes = (self.points.shape, self.labels.shape, self.is_large.shape, self.weights.shape)
-        p = len(self.points)
-        if shapes != ((p, d), (p,), (m,), (m,)):
-            raise ValueError("Clusters need a label for each point, a size and a weight for each centroid.")
-        if not (0 <= self.labels.min() and self.labels.max() < m) or self.weights.min() < 0.0:
-            raise ValueError("Labels of clusters must be those of centroids, and weights at least 0.")
+        if self.labels.shape != (p,) or self.labels.min() < 0 or self.labels.max() >= m:
+            raise ValueError(f"The labels of points must be those of {m} centroids, one for each point.")
+        if self.is_large.shape != (m,):
+            raise ValueError(f"Whether a cluster is large must be told of each of {m} clusters.")
         if not self.is_large.any():
             raise ValueError("At least one cluster must be large.")
 
@@ -224,13 +209,3 @@ class ClusterDistance(ReferencePoints):
         against = self.centroids[np.where(self.is_large[cluster], cluster, nearest)]
         distance = np.sqrt(((X - against) ** 2).sum(axis=1))
         yield Reference(self.weights[cluster] * distance, against, np.zeros(len(X)))
-
-
-def _set_finite(member: Any, **dimensions: int) -> None:
-    """Make fields arrays of finite numbers, not empty, of these numbers of dimensions."""
-    for name, ndim in dimensions.items():
-        values = np.array(getattr(member, name), dtype=np.float64)
-        if values.ndim != ndim or not values.size or not np.isfinite(values).all():
-            raise ValueError(f"{name} must be finite numbers in {ndim} dimension(s).")
-        values.flags.writeable = False
-        object.__setattr__(member, name, values)
