@@ -12,10 +12,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Case
-from reference import pooled
+from contracts.fitted_ensembles import ENSEMBLES
+from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
@@ -28,8 +31,10 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 20.0)])
 
 # Every adapter with each of its fitted models, every own model as it is constructed by default.
-ADAPTED = [case for cases in FITTED.values() for case in cases]
-NETWORKS = ADAPTED + [Case(cls()) for cls in MODELS.values()]
+POOLED = [case for cases in FITTED.values() for case in cases]
+COMBINED = [case for cases in ENSEMBLES.values() for case in cases]
+ADAPTED = POOLED + COMBINED
+NETWORKS = POOLED + [Case(cls()) for cls in MODELS.values()]
 
 
 def _name(case):
@@ -37,7 +42,7 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert FITTED.keys() | ENSEMBLES.keys() | LINEAR.keys() == ADAPTERS.keys()
     assert all(FITTED.values())
 
 
@@ -54,9 +59,10 @@ def test_adapter_says_how_the_models_own_score_is_recovered(adapter):
     assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
-@pytest.mark.parametrize("path", FITTED)
+@pytest.mark.parametrize("path", ADAPTERS)
 def test_fitted_models_are_those_of_the_adapter(path):
-    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in FITTED[path])
+    cases = [*FITTED.get(path, ()), *ENSEMBLES.get(path, ())]
+    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in cases)
 
 
 @pytest.mark.parametrize("case", ADAPTED, ids=_name)
@@ -120,6 +126,45 @@ class TestNetworkOfAModel:
         if network.rows is not None:
             own[network.rows] = np.arange(network.n_centers)
         assert_agrees(whyodd.explain(model, X), pooled.explain_network(X, network, own), network)
+
+
+@pytest.mark.parametrize("case", COMBINED, ids=_name)
+class TestEnsemble:
+    def test_is_explained_as_the_plain_loops_have_it(self, case):
+        model = case.fit(X)
+        member, e = whyodd.neuralize(model), whyodd.explain(model, ROWS)
+        for row, x in enumerate(ROWS):
+            found = ensembles.explain(member, x)
+            size = np.abs(found.relevance).max()
+            np.testing.assert_allclose(e.relevance[row], found.relevance, rtol=1e-9, atol=1e-9 * size)
+            np.testing.assert_allclose(e.outlierness[row], found.outlierness, rtol=1e-9)
+            rounding = 1e-9 * found.outlierness
+            np.testing.assert_allclose(e.unexplained[row], found.unexplained, rtol=1e-9, atol=rounding)
+
+    def test_conserves_the_outlierness_which_is_not_negative(self, case):
+        e = whyodd.explain(case.fit(X), ROWS)
+        assert (e.outlierness >= 0.0).all()
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+
+    def test_over_what_is_usual_it_conserves_and_is_1_on_average(self, case):
+        e = whyodd.explain(case.fit(X), ROWS, normal=ROWS[5:])
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        np.testing.assert_allclose(e.outlierness[5:].mean(), 1.0, rtol=1e-9)
+
+    def test_stands_behind_the_steps_of_a_pipeline(self, case):
+        scaler = StandardScaler()
+        model = case.fit(scaler.fit_transform(X))
+        e = whyodd.explain(make_pipeline(scaler, model), pd.DataFrame(ROWS, columns=list("abcd")))
+        alone = whyodd.explain(model, scaler.transform(ROWS))
+        np.testing.assert_allclose(e.relevance, alone.relevance, rtol=1e-12)
+        np.testing.assert_array_equal(e.data, ROWS)
+
+    def test_is_the_same_after_saving(self, case, tmp_path):
+        member = whyodd.neuralize(case.fit(X))
+        whyodd.save(member, tmp_path / "member.whyodd")
+        loaded = whyodd.load(tmp_path / "member.whyodd")
+        np.testing.assert_array_equal(loaded.decompose(ROWS).relevance, member.decompose(ROWS).relevance)
+        assert loaded.verdict.threshold == member.verdict.threshold
 
 
 @pytest.mark.parametrize("path", LINEAR)

@@ -37,7 +37,7 @@ def hamming(x: Floats, u: Floats) -> Floats:
 
 
 def manhattan(x: Floats, u: Floats) -> Floats:
-    """|x_i - u_i|: the distance itself, or that of Bray and Curtis up to a factor."""
+    """|x_i - u_i|, the distance itself."""
     return np.abs(x - u)
 
 
@@ -52,9 +52,9 @@ def powers(p: float) -> Callable[[Floats, Floats], Floats]:
     return terms
 
 
+# Only true metrics, and those that are never searched by trees: elsewhere a tree misses neighbours.
 # Names of scikit-learn's metrics -> terms (n, d) of rows x (n, d) and points u (n, d).
 TERMS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "braycurtis": manhattan,
     "canberra": canberra,
     "chebyshev": chebyshev,
     "cityblock": manhattan,
