@@ -23,6 +23,8 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.neuralize import ADAPTERS
 
 
 class Case(NamedTuple):
@@ -33,6 +35,13 @@ class Case(NamedTuple):
     def fit(self, X: Any) -> Any:
         """Fit a copy of the model to X."""
         return clone(self.model).fit(X)
+
+
+def own_scores(model: Any, network: Any, rows: Any) -> Any:
+    """The model's own scores, high for outliers, from the outlierness alone."""
+    if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
+        return network.outlierness(rows)
+    return network.verdict.scale.score(network.outlierness(rows))
 
 
 def _cases(*models: Any) -> list[Case]:
@@ -46,7 +55,7 @@ _COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 FITTED: dict[str, list[Case]] = {
     "pyod.models.cblof.CBLOF": _cases(
         CBLOF(n_clusters=8, random_state=0),
-        CBLOF(n_clusters=5, clustering_estimator=MiniBatchKMeans(5, random_state=0)),
+        CBLOF(n_clusters=5, alpha=0.7, clustering_estimator=MiniBatchKMeans(5, random_state=0)),
     ),
     "pyod.models.gmm.GMM": _cases(GMM(2, random_state=0)),
     "pyod.models.kde.KDE": _cases(KDE(bandwidth=0.8, leaf_size=_ONE_LEAF)),

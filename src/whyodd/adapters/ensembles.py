@@ -73,6 +73,8 @@ def ensemble(
         raise ValueError(f"combine={combine!r}: expected 'average' or 'maximum'.")
     if combine == "maximum" and weights is not None:
         raise ValueError("weights are for combine='average': a maximum has none. Leave them out.")
+    if not len(models):
+        raise ValueError("An ensemble needs at least one fitted model, but none came.")
     members = [_member(model, "An ensemble") for model in models]
     sizes = {member.n_features for member in members}
     if len(sizes) != 1:

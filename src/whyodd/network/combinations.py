@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class Combination(Protocol):
     """A combination of K standardised scores: Σ_k w_k z_k, with weights w ≥ 0 that sum to 1 in each row."""
 
+    def check(self, n_scores: int, n_features: int) -> None:
+        """Raise a ``ValueError`` unless it suits K scores of rows with d variables."""
+
     def weights(self, X: Floats, standings: Floats) -> Floats:
         """What each score counts (n, K) for rows X (n, d) with the scores ``standings`` (n, K)."""
 
@@ -46,6 +49,11 @@ class Average(Rebuilt):
         if abs(self._freeze("counts", None, low=0.0).sum() - 1.0) > 1e-9:
             raise ValueError("The weights of an average must sum to 1.")
 
+    def check(self, n_scores: int, n_features: int) -> None:  # noqa: ARG002
+        """Raise a ``ValueError`` unless there is a weight for each score."""
+        if self.counts.size != n_scores:
+            raise ValueError(f"An average needs {n_scores} weights, but has {self.counts.size}.")
+
     def weights(self, X: Floats, standings: Floats) -> Floats:  # noqa: ARG002
         """The same for each row."""
         return np.broadcast_to(self.counts, standings.shape)
@@ -58,6 +66,9 @@ class Average(Rebuilt):
 @dataclass(frozen=True)
 class Maximum:
     """max_k z_k: the largest score alone counts, the first of several."""
+
+    def check(self, n_scores: int, n_features: int) -> None:
+        """A maximum suits all."""
 
     def weights(self, X: Floats, standings: Floats) -> Floats:  # noqa: ARG002
         """1 for the largest."""
@@ -115,6 +126,15 @@ class LocalSelection(Rebuilt):
             one.ndim != 1 or not one.size or one.min() < 0 or one.max() >= d for one in self.subspaces
         ):
             raise ValueError(f"The subspaces of a local selection must be among its {d} columns.")
+
+    def check(self, n_scores: int, n_features: int) -> None:
+        """Raise a ``ValueError`` unless it knows the scores of rows like these."""
+        known = self.standings.shape[1], self.rows.shape[1]
+        if known != (n_scores, n_features):
+            raise ValueError(
+                f"A local selection needs {n_scores} scores of rows with {n_features} variables, "
+                f"but has {known[0]} with {known[1]}."
+            )
 
     def weights(self, X: Floats, standings: Floats) -> Floats:
         """The same for each competent score, 0 for the others."""

@@ -56,6 +56,16 @@ class Part(Rebuilt):
         if self.columns is not None:
             object.__setattr__(self, "columns", np.array(self.columns, dtype=np.intp))
 
+    def check(self, d: int) -> None:
+        """Raise a ``ValueError`` unless it sees what rows of d variables have."""
+        seen = np.arange(d) if self.columns is None else self.columns
+        fits = seen.ndim == 1 and seen.size > 0 and seen.min() >= 0 and seen.max() < d
+        width = seen.size
+        if self.through is not None:
+            fits, width = fits and self.through.n_inputs == d, self.through.n_outputs
+        if not fits or getattr(self.score, "n_features", width) != width:
+            raise ValueError(f"A member of the ensemble sees other columns than those of {d} variables.")
+
     @property
     def least(self) -> float:
         """The smallest z there is, that of o = 0."""
@@ -143,9 +153,8 @@ class EnsembleScore(Rebuilt):
         if not self.parts:
             raise ValueError("An ensemble needs at least one member, but none came.")
         for part in self.parts:
-            seen = np.array([0, self.n_features - 1]) if part.columns is None else part.columns
-            if seen.size == 0 or seen.min() < 0 or seen.max() >= self.n_features:
-                raise ValueError(f"A member of the ensemble sees other columns than its {self.n_features}.")
+            part.check(self.n_features)
+        self.combination.check(len(self.parts), self.n_features)
 
     @cached_property
     def capabilities(self) -> frozenset[str]:
