@@ -108,8 +108,8 @@ def from_pyod_loda(model: Any) -> ProjectedTerms:
     weights = np.array(model.projections_, dtype=np.float64)
     costs = _costs(model)
     edges = tuple(limits[: cost.size - 1] for limits, cost in zip(model.limits_, costs, strict=True))
-    reference, known = _training_mean(weights, model)
-    return ProjectedTerms(weights, edges, tuple(cost - cost.min() for cost in costs), reference, known)
+    mean, is_told = _training_mean(weights, model)
+    return ProjectedTerms(weights, edges, tuple(cost - cost.min() for cost in costs), mean, is_told)
 
 
 def scale_of_pyod_loda(model: Any, member: ProjectedTerms) -> AffineScale:
@@ -151,8 +151,8 @@ def _costs(model: Any) -> list[Floats]:
     return [-part * np.log(shares) for part, shares in zip(parts, model.histograms_, strict=True)]
 
 
-def _training_mean(weights: Floats, model: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """The mean row (d,) by the means of histograms, and which of it they determine.
+def _training_mean(weights: Floats, model: Any) -> tuple[Floats, bool]:
+    """The mean row (d,) by the means of histograms, and whether they determine all of it.
 
     A histogram knows its mean to a part of the width of its bins: narrow ones count more. Where projections
     leave it open, it is the shortest solution.
@@ -162,4 +162,4 @@ def _training_mean(weights: Floats, model: Any) -> tuple[Floats, NDArray[np.bool
     widths = np.array([limits[1] - limits[0] for limits, _ in bins])
     inverse = np.linalg.pinv(weights / widths[:, None])
     told = np.einsum("ij,ji->i", inverse, weights / widths[:, None])
-    return inverse @ (means / widths), told > 1.0 - _TOLD
+    return inverse @ (means / widths), bool(told.min() > 1.0 - _TOLD)

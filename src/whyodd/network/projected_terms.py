@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,33 +38,31 @@ class ProjectedTerms(Rebuilt):
         What t_k is there, at least 0.
     reference : array of shape (d,)
         m.
-    known : array of bool of shape (d,)
-        Whether m_i is what a normal row has in variable i; else it is only a solution among many.
+    is_usual : bool
+        Whether m is what a normal row has, so that it may be expected; else it is only one row among many
+        that have these projections.
     verdict : Verdict, optional
         What the model says of its own scores.
 
     Examples
     --------
     >>> from whyodd.network.projected_terms import ProjectedTerms
-    >>> score = ProjectedTerms([[1.0, -1.0]], [[2.0]], [[0.0, 5.0]], reference=[0.0, 0.0], known=[True, True])
+    >>> score = ProjectedTerms([[1.0, -1.0]], [[2.0]], [[0.0, 5.0]], reference=[0.0, 0.0], is_usual=True)
     >>> score.decompose([[3.0, -2.0], [1.0, 0.0]]).relevance
     array([[3., 2.],
            [0., 0.]])
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"expected", "save", "through"})
-
     weights: Floats
     edges: tuple[Floats, ...]
     values: tuple[Floats, ...]
     reference: Floats
-    known: NDArray[np.bool_]
+    is_usual: bool
     verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
         weights = self._freeze("weights", None, None)
         self._freeze("reference", weights.shape[1])
-        known = np.array(self.known)
         edges, values = (
             tuple(np.array(a, dtype=np.float64) for a in part) for part in (self.edges, self.values)
         )
@@ -76,18 +74,17 @@ class ProjectedTerms(Rebuilt):
             raise ValueError(
                 "Each projection must have finite edges in order, and one value more than edges."
             )
-        if (
-            min(v.min() for v in values) < 0.0
-            or known.dtype != np.bool_
-            or known.shape != (weights.shape[1],)
-        ):
-            raise ValueError(
-                "Values of terms must be at least 0, and it must be known of each variable if m is."
-            )
-        for array in (*edges, *values, known):
+        if min(v.min() for v in values) < 0.0 or not isinstance(self.is_usual, bool):
+            raise ValueError("Values of terms must be at least 0, and is_usual must be True or False.")
+        for array in (*edges, *values):
             array.flags.writeable = False
-        for name, field in {"edges": edges, "values": values, "known": known}.items():
+        for name, field in {"edges": edges, "values": values}.items():
             object.__setattr__(self, name, field)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """A row is expected only if it is known."""
+        return frozenset({"save", "through", *(["expected"] if self.is_usual else [])})
 
     @property
     def n_features(self) -> int:
@@ -107,9 +104,9 @@ class ProjectedTerms(Rebuilt):
         return Decomposition(relevance.astype(dtype, copy=False), unexplained, terms.sum(axis=1))
 
     def expected(self, X: Any) -> NDArray[np.floating]:
-        """(n, d) the usual row, the same for all; NaN where the projections do not tell it."""
+        """(n, d) the usual row, the same for all."""
         values, dtype = rows_in_doubles(X, self.n_features)
-        return np.broadcast_to(np.where(self.known, self.reference, np.nan), values.shape).astype(dtype)
+        return np.broadcast_to(self.reference, values.shape).astype(dtype)
 
     def _terms(self, X: Floats) -> Floats:
         # One projection at a time, as PyOD: training rows lie on edges, and must round to the same side.

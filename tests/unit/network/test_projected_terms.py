@@ -1,5 +1,7 @@
 """Terms along projections, against plain loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ WEIGHTS = RNG.normal(size=(5, 3)) * (RNG.random(size=(5, 3)) < 0.7)
 EDGES = [np.sort(RNG.normal(size=k)) for k in (0, 1, 3, 4, 2)]
 VALUES = [RNG.exponential(size=e.size + 1) for e in EDGES]
 REFERENCE = RNG.normal(size=3)
-SCORE = ProjectedTerms(WEIGHTS, EDGES, VALUES, REFERENCE, [True, False, True])
+SCORE = ProjectedTerms(WEIGHTS, EDGES, VALUES, REFERENCE, is_usual=True)
 ROWS = RNG.normal(size=(9, 3)) * 2
 
 
@@ -45,15 +47,16 @@ def test_a_term_that_nothing_has_moved_belongs_to_no_variable():
 
 def test_relevance_does_not_depend_on_units():
     units = np.array([1e3, 1.0, 1e-2])
-    scaled = ProjectedTerms(WEIGHTS / units, EDGES, VALUES, REFERENCE * units, [True] * 3)
+    scaled = ProjectedTerms(WEIGHTS / units, EDGES, VALUES, REFERENCE * units, is_usual=True)
     np.testing.assert_allclose(
         scaled.decompose(ROWS * units).relevance, SCORE.decompose(ROWS).relevance, rtol=1e-9, atol=1e-12
     )
 
 
-def test_expects_the_reference_where_it_is_known():
-    expected = SCORE.expected(ROWS)
-    np.testing.assert_array_equal(expected[0], [REFERENCE[0], np.nan, REFERENCE[2]])
+def test_expects_the_reference_if_it_is_usual():
+    np.testing.assert_array_equal(SCORE.expected(ROWS), np.broadcast_to(REFERENCE, ROWS.shape))
+    assert "expected" in SCORE.capabilities
+    assert "expected" not in replace(SCORE, is_usual=False).capabilities
 
 
 @pytest.mark.parametrize(
@@ -65,8 +68,7 @@ def test_expects_the_reference_where_it_is_known():
         {"edges": [*EDGES[:4], EDGES[4][::-1]]},
         {"edges": [*EDGES[:4], [np.nan, 1.0]]},
         {"reference": REFERENCE[:2]},
-        {"known": [True, False]},
-        {"known": [2.0, 1.0, 0.0]},
+        {"is_usual": 2.0},
         {"weights": WEIGHTS[:, 0]},
     ],
 )
@@ -76,7 +78,7 @@ def test_what_does_not_fit_together_is_refused(wrong):
         "edges": EDGES,
         "values": VALUES,
         "reference": REFERENCE,
-        "known": [True] * 3,
+        "is_usual": True,
     }
     with pytest.raises(ValueError, match=r"must (have|hold|be)"):
         ProjectedTerms(**(right | wrong))
