@@ -40,6 +40,8 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.neuralize import ADAPTERS
 
 
 class Case(NamedTuple):
@@ -55,6 +57,13 @@ class Case(NamedTuple):
     def rows(self, X: Any) -> Any:
         """The columns of X, an array or a frame, that it takes."""
         return getattr(X, "iloc", X)[:, : self.columns]
+
+
+def own_scores(model: Any, network: Any, rows: Any) -> Any:
+    """The model's own scores, high for outliers, from the outlierness alone."""
+    if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
+        return network.outlierness(rows)
+    return network.verdict.scale.score(network.outlierness(rows))
 
 
 def _cases(*models: Any, columns: int | None = None) -> list[Case]:
@@ -144,10 +153,8 @@ LINEAR: dict[str, Case] = {
 OTHERS: dict[str, list[Case]] = {
     "pyod.models.copod.COPOD": _cases(COPOD()),
     "pyod.models.ecod.ECOD": _cases(ECOD()),
-    "pyod.models.hbos.HBOS": _cases(HBOS(), HBOS(n_bins=5, alpha=0.01, tol=0.1), HBOS(n_bins="auto")),
-    "pyod.models.loda.LODA": _cases(
-        LODA(random_state=0), LODA(n_bins="auto", random_state=0), LODA(n_random_cuts=3, random_state=0)
-    ),
+    "pyod.models.hbos.HBOS": _cases(HBOS(), HBOS(n_bins=5, alpha=0.01, tol=0.1)),
+    "pyod.models.loda.LODA": _cases(LODA(random_state=0), LODA(n_random_cuts=3, random_state=0)),
     "pyod.models.mad.MAD": _cases(MAD(), columns=1),
     "pyod.models.pca.PCA": _cases(
         DistancesToAxes(),
