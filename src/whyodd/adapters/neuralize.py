@@ -328,8 +328,13 @@ def _verdict(model: Any, scale: Scale) -> Verdict:
     else:
         offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
         cut, known = None if offset is None else -float(np.ravel(offset)[0]), None
-    threshold = None if cut is None else _finite(scale.outlierness(cut))
+    threshold = None if cut is None else _finite(scale.outlierness(cut + _rounding(float(cut), scale)))
     return Verdict(scale, threshold, known, contamination)
+
+
+def _rounding(cut: float, scale: Scale) -> float:
+    """More than sums round by: a row that scores the threshold itself, as some often do, is no outlier."""
+    return 1e-12 * max(abs(cut), abs(scale.shift)) if isinstance(scale, AffineScale) else 0.0
 
 
 def _finite(value: Any) -> float | None:
