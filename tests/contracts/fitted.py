@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from pyod.models.cblof import CBLOF
 from pyod.models.copod import COPOD
 from pyod.models.ecod import ECOD
@@ -42,6 +43,7 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.pyod_sums import row_by_row
 
 
 class Case(NamedTuple):
@@ -64,6 +66,13 @@ def own_scores(model: Any, network: Any, rows: Any) -> Any:
     if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
         return network.outlierness(rows)
     return network.verdict.scale.score(network.outlierness(rows))
+
+
+def said(model: Any, verb: str, rows: Any) -> Any:
+    """What a model says of rows, of each by itself where that depends on the others."""
+    if find_entry(ADAPTERS, model).own is row_by_row:
+        return np.concatenate([getattr(model, verb)(row[None]) for row in rows])
+    return getattr(model, verb)(rows)
 
 
 def _cases(*models: Any, columns: int | None = None) -> list[Case]:

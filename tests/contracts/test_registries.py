@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from contracts.every import EVERY, MEMBERS
-from contracts.fitted import FITTED, LINEAR, Case, own_scores
+from contracts.fitted import FITTED, LINEAR, Case, own_scores, said
 from contracts.fitted_ensembles import ENSEMBLES
 from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
@@ -83,8 +83,7 @@ class TestAdapter:
             assert alone.threshold == e.threshold
         if not hasattr(model, "decision_scores_"):
             return
-        # Of each row by itself: what ECOD and COPOD say depends on the others.
-        chances = [model.predict_proba(row[None])[0, 1] for row in rows]
+        chances = said(model, "predict_proba", rows)[:, 1]
         np.testing.assert_allclose(alone.probability, chances, rtol=1e-9, atol=1e-9)
         verdict = whyodd.neuralize(model).verdict
         assert verdict.contamination == model.contamination
