@@ -11,12 +11,14 @@ from pyod.models.cblof import CBLOF
 from pyod.models.gmm import GMM
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
+from pyod.models.kpca import KPCA
 from pyod.models.lof import LOF
 from pyod.models.mcd import MCD
 from pyod.models.ocsvm import OCSVM
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance, LedoitWolf, MinCovDet
+from sklearn.decomposition import KernelPCA
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -53,6 +55,12 @@ FITTED: dict[str, list[Case]] = {
     "pyod.models.knn.KNN": _cases(
         *(KNN(method=method, n_neighbors=k) for method in ("largest", "mean", "median") for k in (4, 5)),
     ),
+    "pyod.models.kpca.KPCA": _cases(
+        KPCA(n_components=8),
+        KPCA(n_components=20, n_selected_components=12, gamma=0.05),
+        KPCA(sampling=True, subset_size=30, n_components=10, random_state=0),
+        KPCA(n_components=2, kernel="linear"),
+    ),
     "pyod.models.lof.LOF": _cases(LOF(n_neighbors=7)),
     "pyod.models.mcd.MCD": _cases(
         MCD(random_state=0, support_fraction=0.9),
@@ -70,6 +78,11 @@ FITTED: dict[str, list[Case]] = {
         EmpiricalCovariance(store_precision=False, assume_centered=True),
         LedoitWolf(),
         MinCovDet(random_state=0, support_fraction=0.9),
+    ),
+    "sklearn.decomposition._kernel_pca.KernelPCA": _cases(
+        KernelPCA(8, kernel="rbf"),
+        KernelPCA(5, kernel="rbf", gamma=0.02, eigen_solver="arpack", random_state=0),
+        KernelPCA(2, kernel="linear"),
     ),
     "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": _cases(
         *(

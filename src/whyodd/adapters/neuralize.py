@@ -16,6 +16,7 @@ from whyodd.adapters.pyod_models import (
     from_pyod_gmm,
     from_pyod_kde,
     from_pyod_knn,
+    from_pyod_kpca,
     from_pyod_lof,
     from_pyod_mcd,
     from_pyod_ocsvm,
@@ -26,6 +27,7 @@ from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
 from whyodd.adapters.sklearn_covariance import from_covariance, mahalanobis
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import from_kernel_pca, reconstruction_error
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
     from_local_outlier_factor,
@@ -74,6 +76,10 @@ DISTANCES = Family("three matrix products", "R ≥ 0, and what belongs to no var
 NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no variable, add up to o")
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
+)
+SUBSPACES = Family(
+    "two matrix products for each step to the expected row",
+    "R ≥ 0, and the error of the expected row, add up to o",
 )
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
@@ -153,6 +159,9 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.kpca.KPCA": Adapter(
+        from_pyod_kpca, "squared distance from the principal components in feature space", SUBSPACES
+    ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
     "pyod.models.mcd.MCD": Adapter(
         from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
@@ -171,6 +180,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.decomposition._kernel_pca.KernelPCA": Adapter(
+        from_kernel_pca,
+        "squared distance from the principal components in feature space",
+        SUBSPACES,
+        own=reconstruction_error,
     ),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
         from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density

@@ -14,6 +14,7 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_covariance import from_covariance
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import subspace
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
 from whyodd.adapters.sklearn_svm import from_one_class_svm
@@ -77,6 +78,16 @@ def from_pyod_gmm(model: Any) -> DistanceNetwork:
     """Network of a fitted ``pyod.models.gmm.GMM``: ``decision_function`` = o - offset."""
     _require_fitted(model)
     return from_gaussian_mixture(model.detector_)
+
+
+def from_pyod_kpca(model: Any) -> KernelSubspace | DistanceNetwork:
+    """Reconstruction error of a fitted ``pyod.models.kpca.KPCA``, kernel "rbf" or "linear".
+
+    ``decision_function`` = o, the squared distance from the first ``n_selected_components`` in feature space;
+    with ``sampling=True`` those of the rows that were drawn.
+    """
+    _require_fitted(model)
+    return subspace(model.kpca, model.n_selected_components_, "KPCA")
 
 
 def from_pyod_mcd(model: Any) -> DistanceNetwork:
