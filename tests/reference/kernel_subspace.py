@@ -68,7 +68,11 @@ def height(z: Any, gamma: list[float], member: Any) -> float:
 def pre_image(x: list[float], row: Seen, member: Any) -> list[float]:
     heights = [height(u, row.gamma, member) for u in member.centers]
     best = int(np.argmax(heights))
-    z = x if height(x, row.gamma, member) >= heights[best] else [float(value) for value in member.centers[best]]
+    z = (
+        x
+        if height(x, row.gamma, member) >= heights[best]
+        else [float(value) for value in member.centers[best]]
+    )
     before, highest = z, -math.inf
     for _ in range(STEPS):
         pull = [

@@ -26,6 +26,7 @@ from whyodd.network.verdict import AffineScale, ExponentialScale
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whyodd.network.kernel_subspace import KernelSubspace
     from whyodd.network.verdict import Scale
 
 # What PyOD's KNN makes of the distances to the neighbours.

@@ -85,8 +85,8 @@ def _plane(rows: Floats, components: Floats, name: str) -> DistanceNetwork:
     left = null_space(spanned.T) if spanned.any() else np.eye(len(mean))
     if left.shape[1] == 0:
         raise UnsupportedModelError(
-            f"{name}(kernel='linear') keeps all {len(mean)} directions of the data and reconstructs every row, "
-            f"expected fewer components. Fit it again with n_components below {len(mean)}."
+            f"{name}(kernel='linear') keeps all {len(mean)} directions of the data and reconstructs every "
+            f"row, expected fewer components. Fit it again with n_components below {len(mean)}."
         )
     # exp(-d²) has o = d².
     return DistanceNetwork(

@@ -44,8 +44,8 @@ class GaussianCenters:
 
     def local(self, rows: Points) -> Floats:
         """Rows (n, d) seen from the origin, in bandwidths."""
-        return np.clip(
-            localize(rows, self.origin, self.sigma, np.dtype(np.float64)), -_FARTHEST, _FARTHEST
+        return np.asarray(
+            np.clip(localize(rows, self.origin, self.sigma, np.dtype(np.float64)), -_FARTHEST, _FARTHEST)
         )
 
     def back(self, local: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -89,21 +89,35 @@ class KernelSubspace:
 
     def __post_init__(self) -> None:
         for name in ("centers", "components", "weights", "similarities"):
-            values = np.array(getattr(self, name), dtype=np.float64)
+            values = np.array(getattr(self, name), dtype=np.float64, ndmin=1)
             values.flags.writeable = False
             object.__setattr__(self, name, values)
         object.__setattr__(self, "sigma", float(self.sigma))
         self._check()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
     def _check(self) -> None:
         m = self.n_centers
-        shapes = {"components": (m, self.components.shape[-1]), "weights": (m,), "similarities": (m,)}
+        shapes = {
+            "centers": self.centers.shape,
+            "components": (m, self.components.shape[-1]),
+            "weights": (m,),
+            "similarities": (m,),
+        }
         if self.centers.ndim != 2 or self.centers.size == 0:
             raise ValueError(f"centers must be rows of numbers, but have shape {self.centers.shape}.")
         for name, shape in shapes.items():
-            found = getattr(self, name).shape
-            if found != shape:
-                raise ValueError(f"{name} must have a line per center, {shape}, but has shape {found}.")
+            found = getattr(self, name)
+            if found.shape != shape:
+                raise ValueError(f"{name} must have a line per center, {shape}, but has shape {found.shape}.")
+            if not np.isfinite(found).all():
+                raise ValueError(f"{name} must be finite numbers.")
         if not (np.isfinite(self.sigma) and self.sigma > 0.0):
             raise ValueError(f"sigma={self.sigma!r}: expected a positive bandwidth.")
 
@@ -121,6 +135,12 @@ class KernelSubspace:
     def n_components(self) -> int:
         """Number of components q."""
         return int(self.components.shape[1])
+
+    @cached_property
+    def far_away(self) -> float:
+        """Outlierness of a row that is similar to no center."""
+        found = self.similarities @ self.components
+        return float(1.0 + self.weights @ self.similarities - found @ found)
 
     @property
     def rows(self) -> None:
