@@ -66,7 +66,8 @@ class KernelSubspace:
     Notes
     -----
     Hoffmann, "Kernel PCA for novelty detection", 2007; Mika et al., "Kernel PCA and de-noising in feature
-    spaces", 1998. No row can be left out: all components depend on all rows.
+    spaces", 1998. No row can be left out: all components depend on all rows. Rows far from all centers have
+    the same reconstruction, the mean, and the same expected row, where the centers are densest.
 
     Examples
     --------
