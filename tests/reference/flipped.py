@@ -41,7 +41,7 @@ def flip(
     members = [[i] for i in range(X.shape[1])] if members is None else members
     if hasattr(network, "views"):
         return _flip_to_expected(X, _committee(network), relevance, own, members, checkpoints)
-    if hasattr(network, "components"):
+    if hasattr(network, "similarities"):
         return _flip_to_expected(X, _subspace(network), relevance, own, members, checkpoints)
     curves = []
     for number, x in enumerate(X):

@@ -52,7 +52,7 @@ def explain_network(X: ArrayLike, network: Any, own: Sequence[int] | None = None
         known = {"relevance": relevance, "outlierness": o, "expected": expected, "log_g": -o}
         known["unexplained"] = np.zeros(len(X))
         return Reference(**{field.name: known.get(field.name, empty) for field in fields(Reference)})
-    if hasattr(network, "components"):
+    if hasattr(network, "similarities"):
         parts, empty = explain_subspace(X, network), np.zeros((len(X), 0))
         known = {**parts._asdict(), "log_g": -parts.outlierness}
         return Reference(**{field.name: known.get(field.name, empty) for field in fields(Reference)})

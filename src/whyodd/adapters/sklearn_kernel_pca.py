@@ -94,7 +94,7 @@ def _plane(rows: Floats, components: Floats, name: str) -> DistanceNetwork:
     )
 
 
-def reconstruction_error(model: Any, X: Any) -> Floats:
+def error_in_feature_space(model: Any, X: Any) -> Floats:
     """What kernel PCA cannot reconstruct of rows (n,), from ``transform`` and the means it keeps."""
     similarities = model._get_kernel(X, model.X_fit_)
     own = 1.0 if model.kernel == "rbf" else squared_norms(np.asarray(X, dtype=np.float64))

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA, KernelPCA
 
 import whyodd
-from whyodd.adapters.sklearn_kernel_pca import reconstruction_error
+from whyodd.adapters.sklearn_kernel_pca import error_in_feature_space
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4)) @ RNG.normal(size=(4, 4))
@@ -61,7 +61,7 @@ def test_linear_kernel_is_what_pca_cannot_reconstruct():
     e = whyodd.explain(network, NEW)
     np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, left, rtol=1e-9)
     np.testing.assert_allclose(
-        reconstruction_error(KernelPCA(2, kernel="linear").fit(X), NEW), left, rtol=1e-9
+        error_in_feature_space(KernelPCA(2, kernel="linear").fit(X), NEW), left, rtol=1e-9
     )
 
 
