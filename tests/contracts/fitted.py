@@ -16,6 +16,7 @@ from pyod.models.gmm import GMM
 from pyod.models.hbos import HBOS
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
+from pyod.models.kpca import KPCA
 from pyod.models.loda import LODA
 from pyod.models.lof import LOF
 from pyod.models.mad import MAD
@@ -31,6 +32,7 @@ from sklearn.decomposition import (
     FactorAnalysis,
     FastICA,
     IncrementalPCA,
+    KernelPCA,
     MiniBatchSparsePCA,
     SparsePCA,
     TruncatedSVD,
@@ -93,6 +95,12 @@ FITTED: dict[str, list[Case]] = {
     "pyod.models.knn.KNN": _cases(
         *(KNN(method=method, n_neighbors=k) for method in ("largest", "mean", "median") for k in (4, 5)),
     ),
+    "pyod.models.kpca.KPCA": _cases(
+        KPCA(n_components=8),
+        KPCA(n_components=20, n_selected_components=12, gamma=0.05),
+        KPCA(sampling=True, subset_size=30, n_components=10, random_state=0),
+        KPCA(n_components=2, kernel="linear"),
+    ),
     "pyod.models.lof.LOF": _cases(LOF(n_neighbors=7)),
     "pyod.models.mcd.MCD": _cases(
         MCD(random_state=0, support_fraction=0.9),
@@ -116,6 +124,11 @@ FITTED: dict[str, list[Case]] = {
         MinCovDet(random_state=0, support_fraction=0.9),
     ),
     "sklearn.decomposition._factor_analysis.FactorAnalysis": _cases(FactorAnalysis(2, random_state=0)),
+    "sklearn.decomposition._kernel_pca.KernelPCA": _cases(
+        KernelPCA(8, kernel="rbf"),
+        KernelPCA(5, kernel="rbf", gamma=0.02, eigen_solver="arpack", random_state=0),
+        KernelPCA(2, kernel="linear"),
+    ),
     "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": _cases(
         *(
             BayesianGaussianMixture(

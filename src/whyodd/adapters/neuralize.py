@@ -23,6 +23,7 @@ from whyodd.adapters.pyod_models import (
     from_pyod_gmm,
     from_pyod_kde,
     from_pyod_knn,
+    from_pyod_kpca,
     from_pyod_lof,
     from_pyod_mcd,
     from_pyod_ocsvm,
@@ -55,6 +56,7 @@ from whyodd.adapters.sklearn_decomposition import (
     reconstruction_error,
 )
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import error_in_feature_space, from_kernel_pca
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
     from_local_outlier_factor,
@@ -104,6 +106,10 @@ SPHERES = Family("a distance per sphere", "R ≥ 0, and what belongs to no varia
 ENSEMBLE = Family("that of its members", "R of its members, and what belongs to no variable, add up to o")
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
+)
+SUBSPACES = Family(
+    "two matrix products for each step to the expected row",
+    "R ≥ 0, and the error of the expected row, add up to o",
 )
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
@@ -207,6 +213,9 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.kpca.KPCA": Adapter(
+        from_pyod_kpca, "squared distance from the principal components in feature space", SUBSPACES
+    ),
     "pyod.models.loda.LODA": Adapter(
         from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
     ),
@@ -252,6 +261,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.decomposition._incremental_pca.IncrementalPCA": Adapter(
         from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._kernel_pca.KernelPCA": Adapter(
+        from_kernel_pca,
+        "squared distance from the principal components in feature space",
+        SUBSPACES,
+        own=error_in_feature_space,
     ),
     "sklearn.decomposition._pca.PCA": Adapter(
         from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error

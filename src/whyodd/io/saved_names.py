@@ -28,6 +28,8 @@ PLACES: dict[str, str] = {
     "whyodd.Hyperspheres": "whyodd.network.reference_points.Hyperspheres",
     "whyodd.KNearestNeighbors": "whyodd.models.nearest_neighbors.KNearestNeighbors",
     "whyodd.KernelDensity": "whyodd.models.kernel_density.KernelDensity",
+    "whyodd.KernelPCA": "whyodd.models.kernel_pca.KernelPCA",
+    "whyodd.KernelPCA.Subspace": "whyodd.network.kernel_subspace.KernelSubspace",
     "whyodd.LinearScore": "whyodd.network.linear_score.LinearScore",
     "whyodd.LocalOutlierFactor": "whyodd.models.local_outlier_factor.LocalOutlierFactor",
     "whyodd.NeighborDistances": "whyodd.network.neighbor_distances.NeighborDistances",
