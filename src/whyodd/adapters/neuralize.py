@@ -11,6 +11,15 @@ from sklearn.base import is_outlier_detector
 
 from whyodd.adapters.class_paths import class_path, find_entry, public_path
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.forests import (
+    from_isolation_forest,
+    from_isotree,
+    from_pyod_iforest,
+    own_score_of_isotree,
+    scale_of_isolation_forest,
+    scale_of_isotree,
+    scale_of_pyod_iforest,
+)
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
     from_pyod_gmm,
@@ -74,6 +83,9 @@ DISTANCES = Family("three matrix products", "R ≥ 0, and what belongs to no var
 NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no variable, add up to o")
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
+)
+FOREST = Family(
+    "a few passes over all trees", "R, of both signs, and a constant of the forest add up to o"
 )
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
@@ -145,9 +157,22 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
+    "isotree.IsolationForest": Adapter(
+        from_isotree,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        own=own_score_of_isotree,
+        scale=scale_of_isotree,
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "pyod.models.iforest.IForest": Adapter(
+        from_pyod_iforest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_pyod_iforest,
     ),
     "pyod.models.kde.KDE": Adapter(
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
@@ -171,6 +196,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.ensemble._iforest.IsolationForest": Adapter(
+        from_isolation_forest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_isolation_forest,
     ),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
         from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density

@@ -17,6 +17,7 @@ PLACES: dict[str, str] = {
     "whyodd.DistanceNetwork": "whyodd.network.distance_network.DistanceNetwork",
     "whyodd.ExemplarMixture": "whyodd.models.exemplar_mixture.ExemplarMixture",
     "whyodd.Explanation": "whyodd.explanations.table.Explanation",
+    "whyodd.ForestScore": "whyodd.network.forest.ForestScore",
     "whyodd.Gaussian": "whyodd.models.gaussian.Gaussian",
     "whyodd.GaussianMixture": "whyodd.models.gaussian_mixture.GaussianMixture",
     "whyodd.KNearestNeighbors": "whyodd.models.nearest_neighbors.KNearestNeighbors",

@@ -104,15 +104,16 @@ def add_shapley(
             _fill_tables(edges, count, points[first : first + q], weights[first : first + q], tables)
             for start in range(0, x.shape[1], rows):
                 stop = min(start + rows, x.shape[1])
-                _add_tree(edges, count, tables, q, x[:, start:stop], out[:, start:stop], meets, down, up)
+                _add_tree(edges, count, tables, q, x, out, start, stop, meets, down, up)
 
 
 @njit(cache=True, nogil=True)
 def _lay_out(nodes: Nodes, root: int, depth: int, edges: Edges) -> int:
     """Fill ``edges`` with those of a tree, and return how many there are."""
     variables, shares = np.full(depth + 1, -1, np.int64), np.ones(depth + 1)
-    # What is still to visit: at most one node per level, and one more.
-    ends, parents, levels = (np.empty(depth + 2, np.int64) for _ in range(3))
+    # What is still to visit: at most one node per level.
+    ends, parents = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
+    levels = np.empty(depth + 1, np.int64)
     waiting, count = 0, 0
     node, level = root, 0
     while True:
@@ -175,98 +176,98 @@ def _add_tree(
     n_points: int,
     x: Floats,
     out: Floats,
+    start: int,
+    stop: int,
     meets: Bools,
     down: Floats,
     up: Floats,
 ) -> None:
     """Add the values of one tree, for some points: ``meets``, ``down`` and ``up`` have a place per level."""
-    n = x.shape[1]
     opened = np.empty(meets.shape[0], np.int64)
     at = 0  # level of the last edge that is still to go up
     for e in range(count):
-        level, before, variable = edges.level[e], edges.before[e], edges.feature[e]
+        level, variable = edges.level[e], edges.feature[e]
         while at >= level:
-            _go_up(edges, opened[at], tables, n_points, out, meets, up, n)
+            last = opened[at]
+            _go_up(edges, last, tables, n_points, meets, up, out[edges.feature[last], start:stop])
             at -= 1
-        _meet(x[variable], edges.threshold[e], edges.is_right[e], meets[before], meets[level], n)
+        _meet(edges, e, x[variable, start:stop], meets)
         if edges.is_leaf[e]:
-            for q in range(n_points):
-                _add_leaf(
-                    tables[:, e, q],
-                    before == 0,
-                    down[level - 1, q],
-                    meets[level],
-                    meets[before],
-                    up[level - 1, q],
-                    out[variable],
-                    n,
-                )
+            _turn(edges, e, tables, n_points, meets, down, up, out[variable, start:stop])
         else:
-            for q in range(n_points):
-                _multiply(
-                    tables[:, e, q], down[level - 1, q], meets[level], meets[before], down[level, q], n
-                )
-            up[level] = 0.0
+            _go_down(edges, e, tables, n_points, meets, down, up, stop - start)
             opened[level], at = e, level
     while at > 0:
-        _go_up(edges, opened[at], tables, n_points, out, meets, up, n)
+        last = opened[at]
+        _go_up(edges, last, tables, n_points, meets, up, out[edges.feature[last], start:stop])
         at -= 1
 
 
+# Loops over points stand inside of what is called: arrays to hand over cost as much as a loop over rows.
+
+
 @njit(cache=True, nogil=True, fastmath=VECTOR)
-def _meet(x: Floats, threshold: float, is_right: bool, before: Bools, out: Bools, n: int) -> None:
-    if is_right:
-        for i in range(n):
-            out[i] = (x[i] > threshold) & before[i]
+def _meet(edges: Edges, e: int, x: Floats, meets: Bools) -> None:
+    """Which rows meet the split of an edge, and all splits of its variable above."""
+    threshold, before, met = edges.threshold[e], meets[edges.before[e]], meets[edges.level[e]]
+    if edges.is_right[e]:
+        for i in range(x.size):
+            met[i] = (x[i] > threshold) & before[i]
     else:
-        for i in range(n):
-            out[i] = (x[i] <= threshold) & before[i]
+        for i in range(x.size):
+            met[i] = (x[i] <= threshold) & before[i]
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)
-def _multiply(table: Floats, down: Floats, met: Bools, before: Bools, out: Floats, n: int) -> None:
-    a, b, c = table[0], table[1], table[2]
-    for i in range(n):
-        out[i] = down[i] * (a if met[i] else (b if before[i] else c))
-
-
-@njit(cache=True, nogil=True, fastmath=VECTOR)
-def _add_leaf(
-    table: Floats,
-    is_first: bool,
-    down: Floats,
-    met: Bools,
-    before: Bools,
-    up: Floats,
-    out: Floats,
-    n: int,
+def _go_down(
+    edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, down: Floats, up: Floats, n: int
 ) -> None:
-    a, b, c, d, e = table[0], table[1], table[2], table[3], table[4]
-    if is_first:
+    """Multiply by the factors of an edge; nothing has come up to it yet."""
+    level = edges.level[e]
+    met, before = meets[level], meets[edges.before[e]]
+    for q in range(n_points):
+        a, b, c = tables[0, e, q], tables[1, e, q], tables[2, e, q]
+        above, below, sums = down[level - 1, q], down[level, q], up[level, q]
         for i in range(n):
-            up[i] += down[i] * (a if met[i] else b)
-            out[i] += down[i] * (d if met[i] else e)
-    else:
-        for i in range(n):
-            up[i] += down[i] * (a if met[i] else (b if before[i] else c))
-            out[i] += down[i] * (d if met[i] else (e if before[i] else 0.0))
+            below[i] = above[i] * (a if met[i] else (b if before[i] else c))
+            sums[i] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=VECTOR)
+def _turn(
+    edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, down: Floats, up: Floats, out: Floats
+) -> None:
+    """Go down to a leaf and up again at once."""
+    level = edges.level[e]
+    met, before, is_first = meets[level], meets[edges.before[e]], edges.before[e] == 0
+    for q in range(n_points):
+        a, b, c = tables[0, e, q], tables[1, e, q], tables[2, e, q]
+        r, s = tables[3, e, q], tables[4, e, q]
+        product, sums = down[level - 1, q], up[level - 1, q]
+        if is_first:
+            for i in range(out.size):
+                sums[i] += product[i] * (a if met[i] else b)
+                out[i] += product[i] * (r if met[i] else s)
+        else:
+            for i in range(out.size):
+                sums[i] += product[i] * (a if met[i] else (b if before[i] else c))
+                out[i] += product[i] * (r if met[i] else (s if before[i] else 0.0))
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)
 def _go_up(
-    edges: Edges, e: int, tables: Floats, n_points: int, out: Floats, meets: Bools, up: Floats, n: int
+    edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, up: Floats, out: Floats
 ) -> None:
     """Hand what has come up to an edge on to the one above, and give its variable what it has of it."""
-    level, before, values = edges.level[e], meets[edges.before[e]], out[edges.feature[e]]
-    met = meets[level]
-    is_first = edges.before[e] == 0
+    level = edges.level[e]
+    met, before, is_first = meets[level], meets[edges.before[e]], edges.before[e] == 0
     for q in range(n_points):
-        a, b, below, above = tables[3, e, q], tables[4, e, q], up[level, q], up[level - 1, q]
+        r, s, below, above = tables[3, e, q], tables[4, e, q], up[level, q], up[level - 1, q]
         if is_first:
-            for i in range(n):
+            for i in range(out.size):
                 above[i] += below[i]
-                values[i] += below[i] * (a if met[i] else b)
+                out[i] += below[i] * (r if met[i] else s)
         else:
-            for i in range(n):
+            for i in range(out.size):
                 above[i] += below[i]
-                values[i] += below[i] * (a if met[i] else (b if before[i] else 0.0))
+                out[i] += below[i] * (r if met[i] else (s if before[i] else 0.0))
