@@ -60,11 +60,13 @@ class CutOff:
         """
         low, high, trees = network.cuts(inputs)
         if variables.decode is not None:
-            low, high, trees = _read_back(variables, inputs, as_numbers(values), (low, high, trees))
+            low, high, trees = _read_back(variables, inputs, (low, high, trees))
         if variables.groups is not None:
-            alone = np.array([members[0] if len(members) == 1 else -1 for members in variables.groups])
-            low, high = (np.where(alone >= 0, cuts[:, alone], np.nan) for cuts in (low, high))
-            trees = np.where(alone >= 0, trees[:, alone], 0)
+            first = [members[0] for members in variables.groups]
+            low, high, trees = low[:, first], high[:, first], trees[:, first]
+        # Neither a missing value nor a group of several has a side.
+        is_number = np.isfinite(as_numbers(values))
+        low, high = (np.where(is_number, cuts, np.nan) for cuts in (low, high))
         return cls(low, high, trees, network.n_trees)
 
     @property
@@ -103,20 +105,20 @@ def _between(value: float, low: float, high: float, form: Written | None) -> tup
 
 
 def _read_back(
-    variables: Variables, inputs: Points, values: Floats, cuts: tuple[Floats, Floats, NDArray[np.int32]]
+    variables: Variables, inputs: Points, cuts: tuple[Floats, Floats, NDArray[np.int32]]
 ) -> tuple[Floats, Floats, NDArray[np.int32]]:
-    """The cuts (n, k) of columns as those (n, d) of variables, in raw units, beside ``values`` (n, d)."""
-    low, high = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
-    trees = np.zeros(values.shape, np.int32)
-    owners = np.arange(values.shape[1]) if variables.origin is None else variables.origin
-    column_of = {int(owner): int(np.argmax(owners == owner)) for owner in np.unique(owners)}
-    alone = {owner: column for owner, column in column_of.items() if np.count_nonzero(owners == owner) == 1}
+    """The cuts (n, k) of columns as those (n, d) of variables, in raw units."""
+    assert variables.decode is not None
+    shape, rows = (inputs.shape[0], len(variables.names)), to_dense(inputs)
+    low, high, trees = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int32)
+    owners = np.arange(shape[1]) if variables.origin is None else variables.origin
+    alone = {int(owner): column for column, owner in enumerate(owners) if (owners == owner).sum() == 1}
+    values = variables.decode(rows).numbers
     for of_columns in cuts[:2]:
-        points = np.where(np.isnan(of_columns), to_dense(inputs), of_columns)
-        numbers = variables.decode(points).numbers if variables.decode is not None else {}
-        for variable in numbers.keys() & alone.keys():
-            column, value = alone[variable], values[:, variable]
-            cut = np.where(np.isnan(of_columns[:, column]), np.nan, numbers[variable])
+        points = variables.decode(np.where(np.isnan(of_columns), rows, of_columns)).numbers
+        for variable in points.keys() & alone.keys():
+            column, value = alone[variable], values[variable]
+            cut = np.where(np.isnan(of_columns[:, column]), np.nan, points[variable])
             # A step may turn values around: what counts is the side in raw units.
             low[:, variable] = np.where(cut < value, cut, low[:, variable])
             high[:, variable] = np.where(cut > value, cut, high[:, variable])
