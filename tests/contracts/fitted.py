@@ -1,14 +1,17 @@
 """A fitted model, or several, for every adapter.
 
-``FITTED`` and ``LINEAR`` have the keys of the registries: the contracts fail for an entry missing here.
+``FITTED`` (distance networks), ``LINEAR`` and ``OTHERS`` (other members of the waist) have the keys of the
+registries: the contracts fail for an entry missing here.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import isotree
 from pyod.models.cblof import CBLOF
 from pyod.models.gmm import GMM
+from pyod.models.iforest import IForest
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
 from pyod.models.lof import LOF
@@ -17,6 +20,7 @@ from pyod.models.ocsvm import OCSVM
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance, LedoitWolf, MinCovDet
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -121,4 +125,17 @@ LINEAR: dict[str, Case] = {
     "pyod.models.ocsvm.OCSVM": Case(OCSVM(kernel="linear")),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Case(SGDOneClassSVM(nu=0.2, random_state=0)),
     "sklearn.svm._classes.OneClassSVM": Case(OneClassSVM(kernel="linear", nu=0.2)),
+}
+
+OTHERS: dict[str, list[Case]] = {
+    "isotree.IsolationForest": _cases(
+        isotree.IsolationForest(ntrees=20, ndim=1, random_seed=1, nthreads=1),
+        isotree.IsolationForest(ntrees=5, ndim=1, max_depth=None, random_seed=1, nthreads=1),
+    ),
+    "pyod.models.iforest.IForest": _cases(IForest(n_estimators=20, random_state=0)),
+    "sklearn.ensemble._iforest.IsolationForest": _cases(
+        IsolationForest(n_estimators=20, random_state=0),
+        IsolationForest(n_estimators=9, max_features=0.5, contamination=0.1, random_state=0),
+        IsolationForest(n_estimators=9, max_samples=7, bootstrap=True, random_state=0),
+    ),
 }

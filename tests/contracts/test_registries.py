@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, Case, own_scores
+from contracts.fitted import FITTED, LINEAR, OTHERS, Case, own_scores
 from reference import pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -28,8 +29,10 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 20.0)])
 
 # Every adapter with each of its fitted models, every own model as it is constructed by default.
-ADAPTED = [case for cases in FITTED.values() for case in cases]
-NETWORKS = ADAPTED + [Case(cls()) for cls in MODELS.values()]
+NETWORKS = [case for cases in FITTED.values() for case in cases]
+MEMBERS = [case for cases in OTHERS.values() for case in cases]
+ADAPTED = NETWORKS + MEMBERS
+NETWORKS += [Case(cls()) for cls in MODELS.values()]
 
 
 def _name(case):
@@ -37,8 +40,9 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert FITTED.keys() | LINEAR.keys() | OTHERS.keys() == ADAPTERS.keys()
     assert all(FITTED.values())
+    assert all(OTHERS.values())
 
 
 @pytest.mark.parametrize("path", ADAPTERS)
@@ -54,9 +58,9 @@ def test_adapter_says_how_the_models_own_score_is_recovered(adapter):
     assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
-@pytest.mark.parametrize("path", FITTED)
+@pytest.mark.parametrize("path", FITTED | OTHERS)
 def test_fitted_models_are_those_of_the_adapter(path):
-    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in FITTED[path])
+    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in (FITTED | OTHERS)[path])
 
 
 @pytest.mark.parametrize("case", ADAPTED, ids=_name)
@@ -174,11 +178,17 @@ ONE_CENTER = {"coin", "micenkova", "mvn"}
 class TestExplainer:
     rows = X[:7] + 1
 
+    def member(self, method, centers=X):
+        """One that offers what the method needs."""
+        if "splits" in EXPLAINERS[method].needs:
+            return whyodd.neuralize(IsolationForest(n_estimators=5, random_state=0).fit(centers))
+        return whyodd.DistanceNetwork(centers)
+
     def explained(self, method, model, rows=rows, **keywords):
         return whyodd.explain(model, rows, method=method, options=OPTIONS.get(method, {}), **keywords)
 
     def test_explains(self, method):
-        network = whyodd.DistanceNetwork(X)
+        network = self.member(method)
         e = self.explained(method, network)
         assert e.relevance.shape == (7, 4)
         assert e.relevance.dtype == np.float64
@@ -201,7 +211,7 @@ class TestExplainer:
         assert np.isfinite(self.explained(method, model, self.rows[:1]).relevance).all()
 
     def test_adds_up_if_it_says_so(self, method):
-        e = self.explained(method, whyodd.DistanceNetwork(X))
+        e = self.explained(method, self.member(method))
         assert e.is_additive == EXPLAINERS[method].is_additive
         if e.is_additive:
             np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
@@ -209,12 +219,12 @@ class TestExplainer:
             assert np.isnan(e.unexplained).all()
 
     def test_is_the_same_for_a_seed(self, method):
-        es = [self.explained(method, whyodd.DistanceNetwork(X), random_state=3) for _ in range(2)]
+        es = [self.explained(method, self.member(method), random_state=3) for _ in range(2)]
         np.testing.assert_array_equal(es[0].relevance, es[1].relevance)
 
     def test_leaves_rows_and_centers_as_they_are(self, method):
         rows, centers = self.rows.copy(), X.copy()
-        self.explained(method, whyodd.DistanceNetwork(centers), rows)
+        self.explained(method, self.member(method, centers), rows)
         np.testing.assert_array_equal(rows, self.rows)
         np.testing.assert_array_equal(centers, X)
 
@@ -224,7 +234,7 @@ class TestExplainer:
 
     def test_unknown_option_names_those_there_are(self, method):
         with pytest.raises(ValueError, match=f"method='{method}' has no option 'colour'. It takes: ") as told:
-            whyodd.explain(whyodd.DistanceNetwork(X), X, method=method, options={"colour": 1})
+            whyodd.explain(self.member(method), X, method=method, options={"colour": 1})
         assert all(repr(option) in str(told.value) for option in EXPLAINERS[method].options)
 
 
