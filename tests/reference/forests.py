@@ -6,7 +6,7 @@ Of the forest only the parameters are read.
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import fmean, median
 from typing import Any
 
@@ -38,7 +38,8 @@ def shapley_values(x: Any, forest: Any) -> list[float]:
         return -fmean(expected_path(x, forest, int(root), known) for root in forest.roots)
 
     d = forest.n_features
-    worths = {known: worth(known) for k in range(d + 1) for known in map(frozenset, combinations(variables, k))}
+    sets = [frozenset(known) for k in range(d + 1) for known in combinations(variables, k)]
+    worths = {known: worth(known) for known in sets}
     out = []
     for i in variables:
         terms = []
@@ -58,7 +59,7 @@ def explain_forest(X: Any, forest: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
     starts = [*map(int, forest.roots), len(forest.feature)]
     longest = fmean(
         max(forest.path[node] for node in range(a, b) if forest.feature[node] < 0)
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
+        for a, b in pairwise(starts)
     )
     average = fmean(expected_path(rows[0], forest, root, nothing) for root in starts[:-1])
     paths = [fmean(expected_path(x, forest, root, everything) for root in starts[:-1]) for x in rows]

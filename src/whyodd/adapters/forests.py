@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def from_isolation_forest(model: Any) -> ForestScore:
     """Score of a fitted ``sklearn.ensemble.IsolationForest``.
 
-    h(x) is the mean over the trees of the depth of the leaf of x and of what an average tree of its n training
-    rows would go on, c(n). ``score_samples`` = -2^(-h / c(``max_samples_``)) = -2^((o - L) / c), with L the
-    longest path of the forest.
+    h(x) is the mean over the trees of the depth of the leaf of x, and of what an average tree of the n
+    training rows in it would go on, c(n). ``score_samples`` = -2^(-h / c(``max_samples_``)) = -2^((o - L) / c),
+    with L the longest path of the forest.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def scale_of_isotree(model: Any, member: ForestScore) -> Scale:
 
 
 def own_score_of_isotree(model: Any, X: Any) -> Floats:
-    """isotree's own score, already high for outliers."""
+    """``decision_function`` of isotree, which is high for outliers."""
     return np.asarray(model.decision_function(X), dtype=np.float64)
 
 
@@ -147,7 +147,7 @@ def _require_plain_trees(model: Any) -> None:
         if given != wanted:
             raise UnsupportedModelError(
                 f"isotree.IsolationForest({name}={given!r}) does not score by the depth of splits of single "
-                f"variables, expected {name}={wanted!r}. Fit it again with isotree.IsolationForest({name}={wanted!r})."
+                f"variables, expected {name}={wanted!r}. Fit it again with {name}={wanted!r}."
             )
     if model._ncols_categ > 0:
         raise UnsupportedModelError(

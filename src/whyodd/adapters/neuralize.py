@@ -83,9 +83,7 @@ NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no v
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
-FOREST = Family(
-    "a few passes over all trees", "R, of both signs, and a constant of the forest add up to o"
-)
+FOREST = Family("a few passes over all trees", "R, of both signs, and a constant of the forest add up to o")
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
 

@@ -55,8 +55,8 @@ class ForestScore:
     h_t(x) is the length of the path of x through tree t, L_t that of its longest path. o is linear in the
     mean path, and at least 0. Relevance are the Shapley values of minus the mean path, where a variable that
     is not known goes both ways at its splits, by the shares of the training rows ("path-dependent"; Lundberg
-    et al. 2020). So Σ_i R_i = E - h(x), by how much the mean path falls short of that of an average row; R_i is
-    below 0 for a variable that keeps the row from being isolated. Unexplained is L - E, the same for all rows.
+    et al. 2020). So Σ_i R_i = E - h(x), by how much the mean path falls short of that of an average row; R_i
+    is below 0 for a variable that keeps the row from being isolated. Unexplained is L - E, the same for all.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class ForestScore:
                 object.__setattr__(self, name, values)
         object.__setattr__(self, "n_features", int(self.n_features))
         object.__setattr__(self, "is_single", bool(self.is_single))
-        check_nodes(*self._arrays, self.n_features)
+        check_nodes(*self._arrays, n_features=self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
         # The arguments of the constructor; the rest is computed anew.
@@ -170,7 +170,7 @@ class ForestScore:
         return Cuts(*passes.cuts(self._nodes, self._checked(X), self._dtype, n_jobs))
 
     @property
-    def _arrays(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Indices, Floats, Indices, Indices, Floats, Floats, Indices]:
         return self.feature, self.threshold, self.left, self.right, self.cover, self.path, self.roots
 
     @cached_property

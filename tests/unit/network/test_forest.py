@@ -1,4 +1,4 @@
-"""The score of an isolation forest: Shapley values against all sets of variables, splits, cuts, what it trusts."""
+"""The score of an isolation forest: Shapley values against all sets of variables, splits, cuts, bad trees."""
 
 import pickle
 from dataclasses import fields, replace

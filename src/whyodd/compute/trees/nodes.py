@@ -65,7 +65,10 @@ class Nodes(NamedTuple):
         share[right[inner]] = cover[right[inner]] / both
         means = np.array(path)
         _fill_means(feature, left, right, share, means)
-        return cls(*map(_read_only, (feature, threshold, left, right, share, means, roots)))
+        nodes = cls(feature, threshold, left, right, share, means, roots)
+        for part in nodes:
+            part.flags.writeable = False  # one type for compiled code, whatever was given
+        return nodes
 
 
 def check_nodes(
@@ -139,9 +142,3 @@ def path_sizes(nodes: Nodes) -> tuple[int, int, int]:
             parent[child], depth[child] = node, depth[node] + 1
             distinct[child] = distinct[node] + is_new
     return deepest, most, largest
-
-
-def _read_only(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    view = np.ascontiguousarray(values).view()
-    view.flags.writeable = False
-    return view

@@ -1,6 +1,6 @@
 """Exact Shapley values of the length of paths, for all leaves of a tree and many rows at once.
 
-A row follows, of the variables in a set S, its own values; at a split of any other variable it goes both ways,
+A row follows its own values of the variables in a set S; at a split of any other variable it goes both ways,
 by the shares of the training rows. A leaf with the path variables i, the products r_i of their shares, and
 s_i = 1 if the row meets all splits of i on the path, else 0, is then reached with the probability
 Π_{i in S} s_i Π_{i not in S} r_i, and the Shapley value of i for a leaf of length v is
@@ -11,8 +11,8 @@ since ∫ t^a (1 - t)^b dt = a! b! / (a + b + 1)! are Shapley's weights. The int
 degree less than the path has variables: Gauss' rule with half as many points is exact. Every factor is above
 0, so that nothing cancels and one can be divided out.
 
-The product over j is made on the way down a tree, edge by edge, and summed over leaves on the way up: a tree of
-m nodes takes 3 m products per point and row. Rows lie side by side, so that each product is one of vectors.
+The product over j is made on the way down a tree, edge by edge, and summed over leaves on the way up: a tree
+of m nodes takes 3 m products per point and row. Rows lie side by side, so that products are of vectors.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def gauss_rule(n_variables: int) -> tuple[Floats, Floats]:
 def add_shapley(
     nodes: Nodes, sizes: tuple[int, int, int], points: Floats, weights: Floats, x: Floats, out: Floats
 ) -> None:
-    """Add to ``out`` (d, n) the Shapley values of minus the length of paths, summed over trees, of x (d, n)."""
+    """Add to ``out`` (d, n) Shapley values of minus the length of the paths of x (d, n), over all trees."""
     depth, _, largest = sizes
     edges = Edges(
         np.empty(largest, np.int64),
@@ -144,11 +144,11 @@ def _lay_out(nodes: Nodes, root: int, depth: int, edges: Edges) -> int:
 def _fill_tables(edges: Edges, count: int, points: Floats, weights: Floats, tables: Floats) -> None:
     """Factors of an edge for each way in which a row may meet its splits.
 
-    With g = t s + (1 - t) r of an edge and g' of the one before with the same variable, the product on the way
-    down is multiplied by g/g', and what comes up from below has (s - r)/g - (s' - r')/g' of relevance. Tables 0
-    to 2 have the former where the row meets this split and those before, only those before, and not even
-    those; 3 and 4 the latter, which is 0 in the third case. Of a leaf, whose way up begins here, 0 to 2 have
-    its length too, and 3 and 4 are for the product before it.
+    With g = t s + (1 - t) r of an edge and g' of the one before with the same variable, the product on the
+    way down is multiplied by g/g', and what comes up from below has (s - r)/g - (s' - r')/g' of relevance.
+    Tables 0 to 2 have the former where the row meets this split and those before, only those before, and not
+    even those; 3 and 4 the latter, which is 0 in the third case. Of a leaf, whose way up begins here, 0 to 2
+    have its length too, and 3 and 4 are for the product before it.
     """
     for e in range(count):
         r, r_before = edges.share[e], edges.share_before[e]
