@@ -27,8 +27,8 @@ def from_isolation_forest(model: Any) -> ForestScore:
     """Score of a fitted ``sklearn.ensemble.IsolationForest``.
 
     h(x) is the mean over the trees of the depth of the leaf of x, and of what an average tree of the n
-    training rows in it would go on, c(n). ``score_samples`` = -2^(-h / c(``max_samples_``)) = -2^((o - L) / c),
-    with L the longest path of the forest.
+    training rows in it would go on, c(n). ``score_samples`` = -2^(-h/c) = -2^((o - L)/c), with L the longest
+    path of the forest and c that of ``max_samples_`` rows.
 
     Parameters
     ----------
