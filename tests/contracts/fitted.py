@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import isotree
 import numpy as np
 from pyod.models.cblof import CBLOF
 from pyod.models.copod import COPOD
 from pyod.models.ecod import ECOD
 from pyod.models.gmm import GMM
 from pyod.models.hbos import HBOS
+from pyod.models.iforest import IForest
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
 from pyod.models.kpca import KPCA
@@ -37,6 +39,7 @@ from sklearn.decomposition import (
     SparsePCA,
     TruncatedSVD,
 )
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -173,6 +176,16 @@ LINEAR: dict[str, Case] = {
 }
 
 OTHERS: dict[str, list[Case]] = {
+    "isotree.IsolationForest": _cases(
+        isotree.IsolationForest(ntrees=20, ndim=1, random_seed=1, nthreads=1),
+        isotree.IsolationForest(ntrees=5, ndim=1, max_depth=None, random_seed=1, nthreads=1),
+    ),
+    "pyod.models.iforest.IForest": _cases(IForest(n_estimators=20, random_state=0)),
+    "sklearn.ensemble._iforest.IsolationForest": _cases(
+        IsolationForest(n_estimators=20, random_state=0),
+        IsolationForest(n_estimators=9, max_features=0.5, contamination=0.1, random_state=0),
+        IsolationForest(n_estimators=9, max_samples=7, bootstrap=True, random_state=0),
+    ),
     "pyod.models.copod.COPOD": _cases(COPOD()),
     "pyod.models.ecod.ECOD": _cases(ECOD()),
     "pyod.models.hbos.HBOS": _cases(HBOS(), HBOS(n_bins=5, alpha=0.01, tol=0.1)),

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -243,11 +244,17 @@ ONE_CENTER = {"coin", "micenkova", "mvn"}
 class TestExplainer:
     rows = X[:7] + 1
 
+    def member(self, method, centers=X):
+        """One that offers what the method needs."""
+        if "splits" in EXPLAINERS[method].needs:
+            return whyodd.neuralize(IsolationForest(n_estimators=5, random_state=0).fit(centers))
+        return whyodd.DistanceNetwork(centers)
+
     def explained(self, method, model, rows=rows, **keywords):
         return whyodd.explain(model, rows, method=method, options=OPTIONS.get(method, {}), **keywords)
 
     def test_explains(self, method):
-        network = whyodd.DistanceNetwork(X)
+        network = self.member(method)
         e = self.explained(method, network)
         assert e.relevance.shape == (7, 4)
         assert e.relevance.dtype == np.float64
@@ -270,7 +277,7 @@ class TestExplainer:
         assert np.isfinite(self.explained(method, model, self.rows[:1]).relevance).all()
 
     def test_adds_up_if_it_says_so(self, method):
-        e = self.explained(method, whyodd.DistanceNetwork(X))
+        e = self.explained(method, self.member(method))
         assert e.is_additive == EXPLAINERS[method].is_additive
         if e.is_additive:
             np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
@@ -278,12 +285,12 @@ class TestExplainer:
             assert np.isnan(e.unexplained).all()
 
     def test_is_the_same_for_a_seed(self, method):
-        es = [self.explained(method, whyodd.DistanceNetwork(X), random_state=3) for _ in range(2)]
+        es = [self.explained(method, self.member(method), random_state=3) for _ in range(2)]
         np.testing.assert_array_equal(es[0].relevance, es[1].relevance)
 
     def test_leaves_rows_and_centers_as_they_are(self, method):
         rows, centers = self.rows.copy(), X.copy()
-        self.explained(method, whyodd.DistanceNetwork(centers), rows)
+        self.explained(method, self.member(method, centers), rows)
         np.testing.assert_array_equal(rows, self.rows)
         np.testing.assert_array_equal(centers, X)
 
@@ -293,7 +300,7 @@ class TestExplainer:
 
     def test_unknown_option_names_those_there_are(self, method):
         with pytest.raises(ValueError, match=f"method='{method}' has no option 'colour'. It takes: ") as told:
-            whyodd.explain(whyodd.DistanceNetwork(X), X, method=method, options={"colour": 1})
+            whyodd.explain(self.member(method), X, method=method, options={"colour": 1})
         assert all(repr(option) in str(told.value) for option in EXPLAINERS[method].options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whyodd.adapters.class_paths import public_path
-from whyodd.adapters.neuralize import ADAPTERS, COVARIANCES, DISTANCES, NEIGHBORS, Family
+from whyodd.adapters.neuralize import ADAPTERS, COVARIANCES, DISTANCES, NEIGHBORS, SUBSPACES, Family
 from whyodd.adapters.refusals import REFUSALS
 from whyodd.models.registry import MODELS
 
@@ -20,13 +20,14 @@ OWN: dict[str, tuple[str, Family]] = {
     "gaussian": ("half the squared Mahalanobis distance", COVARIANCES),
     "gaussian_mixture": ("-log density over its largest value", COVARIANCES),
     "k_nearest_neighbors": ("distance to the k nearest training rows", NEIGHBORS),
+    "kernel_pca": ("error of the reconstruction in feature space", SUBSPACES),
     "kernel_density": ("-log density over its largest value", DISTANCES),
     "local_outlier_factor": ("local outlier factor", NEIGHBORS),
     "one_class_svm": ("-log similarity to the support vectors", DISTANCES),
     "svdd": ("-log similarity to the support vectors", DISTANCES),
 }
 
-# Detectors that are explained by their scores alone, by class path: why they have no decomposition of their own.
+# Detectors that are explained by their scores alone, by class path, and why nothing more is known of them.
 BLACK_BOXES: dict[str, str] = {
     "pyod.models.abod.ABOD": "variances of angles between pairs of rows are no sum over variables",
     "pyod.models.alad.ALAD": "its score is a distance between features of an adversarial network",

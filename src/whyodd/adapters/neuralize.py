@@ -18,6 +18,15 @@ from whyodd.adapters.ensembles import (
     scale_of_ensemble,
 )
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.forests import (
+    from_isolation_forest,
+    from_isotree,
+    from_pyod_iforest,
+    own_score_of_isotree,
+    scale_of_isolation_forest,
+    scale_of_isotree,
+    scale_of_pyod_iforest,
+)
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
     from_pyod_gmm,
@@ -111,6 +120,7 @@ SUBSPACES = Family(
     "two matrix products for each step to the expected row",
     "R ≥ 0, and the error of the expected row, add up to o",
 )
+FOREST = Family("a few passes over all trees", "R, of both signs, and a constant of the forest add up to o")
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
 TERMS = Family("a look-up per value", "R ≥ 0 add up to o")
@@ -186,6 +196,13 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
+    "isotree.IsolationForest": Adapter(
+        from_isotree,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        own=own_score_of_isotree,
+        scale=scale_of_isotree,
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
     "pyod.models.feature_bagging.FeatureBagging": Adapter(
         from_feature_bagging,
@@ -201,6 +218,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "pyod.models.iforest.IForest": Adapter(
+        from_pyod_iforest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_pyod_iforest,
     ),
     "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
     "pyod.models.hbos.HBOS": Adapter(
@@ -252,6 +275,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.ensemble._iforest.IsolationForest": Adapter(
+        from_isolation_forest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_isolation_forest,
     ),
     "sklearn.decomposition._factor_analysis.FactorAnalysis": Adapter(
         from_factor_analysis, "half the squared Mahalanobis distance", COVARIANCES, scale=_log_density

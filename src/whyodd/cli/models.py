@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from whyodd.cli.table_options import AsJson
+from whyodd.cli.table_options import AsJson  # noqa: TC001 - typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,6 +23,7 @@ PLACES: dict[str, str] = {
     "whyodd.Ensemble.Score": "whyodd.network.ensemble.EnsembleScore",
     "whyodd.ExemplarMixture": "whyodd.models.exemplar_mixture.ExemplarMixture",
     "whyodd.Explanation": "whyodd.explanations.table.Explanation",
+    "whyodd.ForestScore": "whyodd.network.forest.ForestScore",
     "whyodd.Gaussian": "whyodd.models.gaussian.Gaussian",
     "whyodd.GaussianMixture": "whyodd.models.gaussian_mixture.GaussianMixture",
     "whyodd.Hyperspheres": "whyodd.network.reference_points.Hyperspheres",
