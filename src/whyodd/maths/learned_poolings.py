@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
@@ -22,10 +22,23 @@ if TYPE_CHECKING:
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedPooling(Pooling):
-    """A pooling whose weights follow from the distances by a network."""
+    """A pooling whose weights follow from the distances by a network.
+
+    Parameters
+    ----------
+    network : DenseStack
+    """
 
     network: DenseStack
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: what was pickled is checked.
+        return type(self), (self.network,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(k={self.k})"
 
     @property
     def k(self) -> int:
@@ -41,7 +54,7 @@ class LearnedPooling(Pooling):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedMean(LearnedPooling):
     """Weighted mean of the k smallest distances, the weights learned: o = Σ_r w_r(d) d_(r), Δ_r = w_r d_(r).
 
@@ -51,10 +64,13 @@ class LearnedMean(LearnedPooling):
     Parameters
     ----------
     network : DenseStack
-        The k distances, ascending, to k weights ≥ 0 that sum to 1.
+        The k distances, ascending, to k weights ≥ 0 that sum to 1: its last activation is a softmax.
     """
 
-    network: DenseStack
+    def __post_init__(self) -> None:
+        last = self.network.layers[-1].then[-1:]
+        if self.network.n_outputs != self.k or [name for name, _ in last] != ["softmax"]:
+            raise ValueError(f"{self.network!r}: expected a weight for each distance, by a softmax.")
 
     def outlierness(self, d: Floats, neighbors: Indices) -> Floats:
         """Outlierness o = Σ_r w_r d_(r)."""
@@ -73,7 +89,7 @@ class LearnedMean(LearnedPooling):
         return np.asarray(self.network.forward(d) + self.network.gradient(d, d))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedScore(LearnedPooling):
     """Score f of the k smallest distances as a log-probability: o = log(1 + e^f(d)), -log P(normal).
 
@@ -86,7 +102,9 @@ class LearnedScore(LearnedPooling):
         The k distances, ascending, to the one number f.
     """
 
-    network: DenseStack
+    def __post_init__(self) -> None:
+        if self.network.n_outputs != 1:
+            raise ValueError(f"{self.network!r}: expected one number for the distances of a row.")
 
     def outlierness(self, d: Floats, neighbors: Indices) -> Floats:  # noqa: ARG002
         """Outlierness o = log(1 + e^f)."""
