@@ -57,17 +57,12 @@ def pytest_runtest_setup(item):
 def pytest_runtest_makereport(item, call):
     """Where the real data, or torch, are there, skipping a test that needs them is a failure."""
     report = yield
+    needs = [_NEEDS[mark] for mark in _NEEDS if item.get_closest_marker(mark)]
     is_skipped = report.skipped and not hasattr(report, "wasxfail")
-    for mark, (is_there, name) in _NEEDS.items() if is_skipped else ():
-        needs_others = any(
-            item.get_closest_marker(other) and not there()
-            for other, (there, _) in _NEEDS.items()
-            if other != mark
-        )
-        if item.get_closest_marker(mark) and is_there() and not needs_others:
-            report.outcome = "failed"
-            why = f"skipped although {name} there: {call.excinfo.value}"
-            report.longrepr = f"{item.nodeid} is marked {mark}, but was {why}"
+    if is_skipped and needs and all(is_there() for is_there, _ in needs):
+        report.outcome = "failed"
+        why = f"was skipped although {' and '.join(name for _, name in needs)} there: {call.excinfo.value}"
+        report.longrepr = f"{item.nodeid} {why}"
     return report
 
 

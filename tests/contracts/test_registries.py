@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Case
+from contracts.neural import NEURAL
 from reference import pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -37,11 +38,14 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert FITTED.keys() | LINEAR.keys() | NEURAL.keys() == ADAPTERS.keys()
     assert all(FITTED.values())
+    assert all(NEURAL.values())
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.torch) if path in NEURAL else path for path in ADAPTERS]
+)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)

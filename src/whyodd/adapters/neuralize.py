@@ -21,6 +21,15 @@ from whyodd.adapters.pyod_models import (
     from_pyod_ocsvm,
     scale_of_pyod_svm,
 )
+from whyodd.adapters.pyod_neural import (
+    from_pyod_ae1svm,
+    from_pyod_auto_encoder,
+    from_pyod_deep_svdd,
+    from_pyod_lunar,
+    from_pyod_vae,
+    mean_code_score,
+    scale_of_pyod_lunar,
+)
 from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
@@ -76,6 +85,14 @@ COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
+
+RECONSTRUCTIONS = Family("a pass through the network", "R ≥ 0 add up to o")
+EMBEDDINGS = Family(
+    "a pass through the network and back", "R ≥ 0, and what biases have, add up to o"
+)
+LEARNED_NEIGHBORS = Family(
+    "a search for neighbours", "R, below 0 where a distance reassures, and a constant add up to o"
+)
 
 
 def _own_score(model: Any, X: Any) -> Floats:
@@ -145,7 +162,14 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
+    "pyod.models.ae1svm.AE1SVM": Adapter(from_pyod_ae1svm, "distance to the reconstruction", RECONSTRUCTIONS),
+    "pyod.models.auto_encoder.AutoEncoder": Adapter(
+        from_pyod_auto_encoder, "distance to the reconstruction", RECONSTRUCTIONS
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.deep_svdd.DeepSVDD": Adapter(
+        from_pyod_deep_svdd, "squared distance to the center inside the network", EMBEDDINGS
+    ),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
     ),
@@ -154,11 +178,20 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.lunar.LUNAR": Adapter(
+        from_pyod_lunar,
+        "distances to the nearest rows, as a network weighs them",
+        LEARNED_NEIGHBORS,
+        scale=scale_of_pyod_lunar,
+    ),
     "pyod.models.mcd.MCD": Adapter(
         from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
     ),
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "pyod.models.vae.VAE": Adapter(
+        from_pyod_vae, "distance to the reconstruction from the mean code", RECONSTRUCTIONS, own=mean_code_score
     ),
     "sklearn.cluster._kmeans.KMeans": Adapter(
         from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid

@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
+    from whyodd.network.waist import Decomposition
 
     Indices = NDArray[np.intp]
+
+# Relevance by an integral that misses no more than this share of o counts as exact.
+_SMALL_GAP = 1e-3
 
 
 def explain(
@@ -238,8 +242,8 @@ def explain_prepared(
         ids=ids,
         spoken=spoken,
         texts=None if prepared.texts is None else variables.grouped(prepared.texts),
-        exactness=chosen.exactness_of(prepared.network),
-        fidelity=getattr(prepared.network, "fidelity", None) if method == "dtd" else None,
+        exactness="sampled" if _misses(parts) > _SMALL_GAP else chosen.exactness_of(prepared.network),
+        fidelity=_fidelity(prepared.network, parts) if method == "dtd" else None,
     )
 
 
@@ -266,6 +270,16 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
 def explains_items(model: object) -> bool:
     """Whether a model is one of images, series or messages: it explains them itself."""
     return hasattr(model, "explain") and not isinstance(model, type)
+
+
+def _misses(parts: Decomposition) -> float:
+    """Share of o that an integral has missed at most."""
+    return 0.0 if parts.gap is None else float(parts.gap.max(initial=0.0))
+
+
+def _fidelity(network: Any, parts: Decomposition) -> Mapping[str, float] | None:
+    """What the member says of itself, or what its integrals have missed."""
+    return getattr(network, "fidelity", None) if parts.gap is None else {"gap": _misses(parts)}
 
 
 def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:
