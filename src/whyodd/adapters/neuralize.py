@@ -42,7 +42,6 @@ from whyodd.adapters.sklearn_neighbors import (
     mean_distance,
 )
 from whyodd.adapters.sklearn_svm import from_one_class_svm, from_sgd_svm, scale_of_svm
-from whyodd.maths.tail import ScoreDistribution
 from whyodd.models.registry import MODELS
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.verdict import AffineScale, Verdict
@@ -87,9 +86,7 @@ COVARIANCES = Family(
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
 RECONSTRUCTIONS = Family("a pass through the network", "R ≥ 0 add up to o")
-EMBEDDINGS = Family(
-    "a pass through the network and back", "R ≥ 0, and what biases have, add up to o"
-)
+EMBEDDINGS = Family("a pass through the network and back", "R ≥ 0, and what biases have, add up to o")
 LEARNED_NEIGHBORS = Family(
     "a search for neighbours", "R, below 0 where a distance reassures, and a constant add up to o"
 )
@@ -191,7 +188,10 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
     ),
     "pyod.models.vae.VAE": Adapter(
-        from_pyod_vae, "distance to the reconstruction from the mean code", RECONSTRUCTIONS, own=mean_code_score
+        from_pyod_vae,
+        "distance to the reconstruction from the mean code",
+        RECONSTRUCTIONS,
+        own=mean_code_score,
     ),
     "sklearn.cluster._kmeans.KMeans": Adapter(
         from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
@@ -291,8 +291,8 @@ def _verdict(model: Any, scale: Scale) -> Verdict:
     if hasattr(model, "decision_scores_"):
         # A threshold that is chosen anew for the rows to judge (PyThresh) is none that could be kept.
         cut = None if contamination is None else getattr(model, "threshold_", None)
-        training = scale.outlierness(np.ravel(model.decision_scores_))
-        known = ScoreDistribution(training) if np.isfinite(training).all() else None
+        training = np.sort(scale.outlierness(np.ravel(model.decision_scores_)))
+        known = training if np.isfinite(training).all() else None
     else:
         offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
         cut, known = None if offset is None else -float(np.ravel(offset)[0]), None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.class_paths import find_entry
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
@@ -20,6 +21,7 @@ from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
 from whyodd.explanations.table import Explanation
+from whyodd.network.torch_module import MODULE, module_score
 from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
 
@@ -61,7 +63,8 @@ def explain(
     model : fitted model, Pipeline or DistanceNetwork
         What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
         parameters of either (its best one is explained). The decomposition of a linear one-class SVM is
-        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items.
+        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items; or
+        a torch module that scores rows, or gives them back, with ``normal`` rows.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
@@ -79,7 +82,7 @@ def explain(
         Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
         ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
         plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
-        rows, as with ``options={"normal": rows}``.
+        rows, as with ``options={"normal": rows}``. A torch module is compared with the nearest of them.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -124,6 +127,13 @@ def explain(
     >>> round(float(e.outlierness[0]))
     354
     """
+    if find_entry({MODULE: True}, model):
+        if normal is None:
+            raise ValueError(
+                "A torch module knows no normal rows, expected normal=rows that its scores are compared with. "
+                "Pass some, such as those it was trained on."
+            )
+        model, normal = module_score(model, normal), None
     if explains_items(model):
         given = {"normal": normal, "groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}

@@ -56,6 +56,14 @@ class TorchNetwork:
         """A copy of a module, so that training it further does not change what is explained."""
         return cls(copy.deepcopy(module).eval())
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # For pickle, which may run code.
+        return TorchNetwork, (self.module,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What save() asks: a module is code, and no file of whyodd holds any.
+        raise TypeError("a torch module is code; keep it by torch.save, and make this anew of it")
+
     def forward(self, X: Any) -> Floats:
         """What the module gives (n, ...) for rows (n, d)."""
         torch = _torch()
@@ -155,9 +163,7 @@ class ModuleScore:
         size = np.maximum(np.abs(o), self.usual)
         rounding = _ROUNDINGS * self.network.precision * np.maximum(np.abs(score), np.abs(at_start))
         tolerance = np.maximum(_TOLERANCE * size, rounding)
-        relevance = integrated_gradients(
-            self.network.value, self.network.gradient, start, rows, tolerance
-        )
+        relevance = integrated_gradients(self.network.value, self.network.gradient, start, rows, tolerance)
         missed = score - at_start - relevance.sum(axis=1)
         gap = np.divide(np.abs(missed), size, out=np.zeros_like(size), where=size > 0.0)
         return Decomposition(relevance, at_start - self.least + missed, o, gap=gap)
@@ -195,7 +201,9 @@ def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction
     network = TorchNetwork.of(module)
     found = network.forward(rows)
     if not np.isfinite(found).all():
-        raise ValueError("The module gives NaN or infinite values for normal rows. Has its training diverged?")
+        raise ValueError(
+            "The module gives NaN or infinite values for normal rows. Has its training diverged?"
+        )
     if found.size == len(rows):
         score = found.reshape(len(rows))
         least, median = float(score.min()), float(np.median(score))
@@ -217,5 +225,7 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ModuleNotFoundError("A module of torch needs torch. Run: pip install 'whyodd[torch]'") from error
+        raise ModuleNotFoundError(
+            "A module of torch needs torch. Run: pip install 'whyodd[torch]'"
+        ) from error
     return torch

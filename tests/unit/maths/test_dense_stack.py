@@ -32,7 +32,9 @@ class TestActivation:
         for i in range(3):
             moved = np.zeros(3)
             moved[i] = step
-            change = ((made.forward(X + moved) - made.forward(X - moved)) * by_output).sum(axis=1) / (2 * step)
+            change = ((made.forward(X + moved) - made.forward(X - moved)) * by_output).sum(axis=1) / (
+                2 * step
+            )
             # Central differences of a step of 1e-6 lose half of the digits.
             np.testing.assert_allclose(made.gradient(X, by_output)[:, i], change, rtol=1e-6, atol=1e-8)
 
@@ -59,7 +61,9 @@ def test_relevance_is_conserved_and_never_below_0(seed, biases, name):
 
 def test_what_nothing_drives_is_left():
     made = DenseStack([DenseLayer([[1.0, 2.0]], [0.0])])
-    found, left = made.relevance([[0.0, 0.0], [1.0, 1.0]], np.array([[3.0], [3.0]]), np.array([[1.0], [-1.0]]))
+    found, left = made.relevance(
+        [[0.0, 0.0], [1.0, 1.0]], np.array([[3.0], [3.0]]), np.array([[1.0], [-1.0]])
+    )
     np.testing.assert_array_equal(found, np.zeros((2, 2)))
     np.testing.assert_array_equal(left, [3.0, 3.0])
 

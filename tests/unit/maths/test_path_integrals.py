@@ -29,7 +29,9 @@ def test_kinks_are_closed_in_on(seed):
         return (made.forward(x) ** 2).sum(axis=1)
 
     tolerance = np.full(6, 1e-4)
-    found = integrated_gradients(value, lambda x: made.gradient(x, 2 * made.forward(x)), start, end, tolerance)
+    found = integrated_gradients(
+        value, lambda x: made.gradient(x, 2 * made.forward(x)), start, end, tolerance
+    )
     # 30 neurons make about as many kinks on the way, and a piece with one misses 1e-4 at most.
     np.testing.assert_allclose(found.sum(axis=1), value(end) - value(start), rtol=0, atol=5e-3)
 

@@ -87,7 +87,11 @@ class TestNeuralScore:
 
 @pytest.mark.parametrize(
     ("shift", "scale", "told"),
-    [([0.0], [0.0], "not 0"), ([np.nan], [1.0], "finite"), ([0.0], [1.0, 2.0], "a shift and a scale per column")],
+    [
+        ([0.0], [0.0], "not 0"),
+        ([np.nan], [1.0], "finite"),
+        ([0.0], [1.0, 2.0], "a shift and a scale per column"),
+    ],
 )
 def test_what_standardises_nothing_is_told(shift, scale, told):
     with pytest.raises(ValueError, match=told):
