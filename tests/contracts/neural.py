@@ -33,13 +33,19 @@ _PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "pyod.models.deep_svdd.DeepSVDD": [
         {"n_features": 4, "epochs": 3, "verbose": 0, "random_state": 0},
         {
-            **{"n_features": 4, "epochs": 3, "verbose": 0, "random_state": 0, "preprocessing": False},
-            **{"use_ae": True, "hidden_neurons": [4, 3, 2], "hidden_activation": "elu"},
+            "n_features": 4,
+            "epochs": 3,
+            "verbose": 0,
+            "random_state": 0,
+            "preprocessing": False,
+            "use_ae": True,
+            "hidden_neurons": [4, 3, 2],
+            "hidden_activation": "elu",
         },
     ],
     "pyod.models.lunar.LUNAR": [
-        {"n_epochs": 30, "random_state": 0},
-        {"n_epochs": 200, "random_state": 0, "model_type": "SCORE", "n_neighbours": 3},
+        {"n_epochs": 20, "random_state": 0},
+        {"n_epochs": 20, "random_state": 0, "model_type": "SCORE", "n_neighbours": 3},
         {"n_epochs": 5, "random_state": 0, "scaler": False},
     ],
     "pyod.models.vae.VAE": [

@@ -7,10 +7,10 @@ import numpy as np
 FUNCTIONS = {
     "elu": lambda h, p: h if h > 0 else p * (math.exp(h) - 1),
     "leaky_relu": lambda h, p: h if h > 0 else p * h,
-    "relu": lambda h, p: max(h, 0.0),
-    "sigmoid": lambda h, p: 1 / (1 + math.exp(-h)),
+    "relu": lambda h, _: max(h, 0.0),
+    "sigmoid": lambda h, _: 1 / (1 + math.exp(-h)),
     "softplus": lambda h, p: math.log(1 + math.exp(p * h)) / p,
-    "tanh": lambda h, p: math.tanh(h),
+    "tanh": lambda h, _: math.tanh(h),
 }
 
 
@@ -27,7 +27,7 @@ def activated(h, name, p):
 
 
 def through(stack, x):
-    """[(a, h)] of every layer: what it takes, and what it makes of it before the activation; and the output."""
+    """[(a, h)] of each layer, what it takes and what it makes of it before the activation; and the output."""
     a, seen = list(x), []
     for layer in stack.layers:
         h = [

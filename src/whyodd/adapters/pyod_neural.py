@@ -50,7 +50,7 @@ _SCALERS: dict[str, Callable[[Any], Standardizing]] = {
 
 
 def from_pyod_auto_encoder(model: Any) -> ReconstructionScore:
-    """Reconstruction error of a fitted ``pyod.models.auto_encoder.AutoEncoder``: ``decision_function`` = o."""
+    """Reconstruction error of a fitted ``AutoEncoder`` of PyOD: ``decision_function`` = o."""
     require_fitted(model, "decision_scores_")
     network = _uncompiled(model.model)
     stack = dense_stack(network.encoder, network.decoder)
@@ -87,7 +87,7 @@ def mean_code_score(model: Any, X: Any) -> Floats:
     if model.preprocessing:
         z = (z - model.X_mean) / (model.X_std + _FLOOR)
     code, _ = network.encode(weight.new_tensor(z))
-    return np.linalg.norm(z - to_numpy(network.decode(code)), axis=1)
+    return np.asarray(np.linalg.norm(z - to_numpy(network.decode(code)), axis=1))
 
 
 def from_pyod_deep_svdd(model: Any) -> EmbeddedDistance:
@@ -162,7 +162,8 @@ def _batch_norm(model: Any) -> tuple[float, float]:
 def _require_rising(model: Any) -> None:
     if _batch_norm(model)[0] <= 0.0:
         raise UnsupportedModelError(
-            "LUNAR has learned a score that falls with the distance to the neighbours, expected one that grows. "
+            "LUNAR has learned a score that falls with the distance to the neighbours, expected one that "
+            "grows. "
             "Fit it again with more epochs or another random_state."
         )
 

@@ -130,7 +130,7 @@ def explain(
     if find_entry({MODULE: True}, model):
         if normal is None:
             raise ValueError(
-                "A torch module knows no normal rows, expected normal=rows that its scores are compared with. "
+                "A torch module knows no normal rows, expected normal=rows to compare its scores with. "
                 "Pass some, such as those it was trained on."
             )
         model, normal = module_score(model, normal), None

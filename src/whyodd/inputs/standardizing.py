@@ -60,7 +60,7 @@ class Standardizing:
         return self.shift.size
 
     def forward(self, X: Any) -> Floats:
-        """z (n, d) of rows (n, d) of any kind, or one sentence on what is wrong with them."""
+        """Standardised z (n, d) of rows (n, d) of any kind, or one sentence on what is wrong with them."""
         values = as_matrix(X).values
         if values.shape[1] != self.n_features:
             raise ValueError(
@@ -70,5 +70,5 @@ class Standardizing:
         return np.asarray((to_dense(values).astype(np.float64) - self.shift) / self.scale)
 
     def backward(self, z: Floats) -> Floats:
-        """x (n, d) of z."""
+        """The rows x (n, d) of z."""
         return np.asarray(z * self.scale + self.shift)

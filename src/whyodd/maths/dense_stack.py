@@ -1,8 +1,9 @@
-"""Stacks of dense layers, which neural detectors are made of: values forward, gradients and relevance back."""
+"""Stacks of dense layers, which neural detectors are made of: values forward, gradients, relevance back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -175,7 +176,7 @@ class DenseStack:
         layers = tuple(self.layers)
         if not layers:
             raise ValueError("A stack needs a layer, but none came.")
-        for before, after in zip(layers, layers[1:], strict=False):
+        for before, after in pairwise(layers):
             if after.weight.shape[1] != len(before.bias):
                 raise ValueError(
                     f"A layer takes {after.weight.shape[1]} values, but the one before it gives "

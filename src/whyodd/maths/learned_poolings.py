@@ -85,7 +85,7 @@ class LearnedMean(LearnedPooling):
         return np.zeros(len(d))
 
     def slope(self, d: Floats) -> Floats:
-        """w + (∂w/∂d)ᵀ d."""
+        """Slopes w + (∂w/∂d)ᵀ d."""
         return np.asarray(self.network.forward(d) + self.network.gradient(d, d))
 
 
@@ -122,5 +122,5 @@ class LearnedScore(LearnedPooling):
         return np.broadcast_to(self.outlierness(np.zeros((1, self.k)), neighbors), (len(d),)).copy()
 
     def slope(self, d: Floats) -> Floats:
-        """σ(f) ∂f/∂d."""
+        """Slopes σ(f) ∂f/∂d."""
         return self.network.gradient(d, expit(self.network.forward(d)))

@@ -85,6 +85,6 @@ class EmbeddedDistance:
         return Decomposition(relevance, left, (gaps**2).sum(axis=1))
 
     def expected(self, X: Any) -> Floats:
-        """What relevance is relative to (n, d): the training mean, or 0 where columns are not standardised."""
+        """What relevance is relative to (n, d): the training mean, or 0 if columns are not standardised."""
         z = self.entry.forward(X)
         return self.entry.backward(np.zeros_like(z))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from whyodd.inputs.standardizing import Standardizing
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whyodd.inputs.standardizing import Standardizing
     from whyodd.network.verdict import Verdict
 
     Floats = NDArray[np.float64]

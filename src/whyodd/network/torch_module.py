@@ -71,7 +71,7 @@ class TorchNetwork:
             found = [self.module(self._tensor(rows)) for rows in _blocks(X)]
         if not all(hasattr(part, "detach") for part in found):
             raise TypeError(
-                f"The module gives {type(found[0]).__name__} for rows, expected a tensor: (n,), (n, 1) or (n, d). "
+                f"The module gives {type(found[0]).__name__} for rows, expected a tensor. "
                 "Wrap it in a module whose forward gives the score, or the reconstruction, alone."
             )
         return np.concatenate([part.detach().cpu().double().numpy() for part in found])
@@ -197,7 +197,7 @@ def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction
     -------
     ModuleScore or ModuleReconstruction
     """
-    rows = to_dense(as_matrix(normal, dtype=np.float64, what="normal").values)
+    rows = np.asarray(to_dense(as_matrix(normal, dtype=np.float64, what="normal").values), dtype=np.float64)
     network = TorchNetwork.of(module)
     found = network.forward(rows)
     if not np.isfinite(found).all():
@@ -211,8 +211,8 @@ def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction
     if found.shape == rows.shape:
         return ModuleReconstruction(network, Standardizing.none(rows.shape[1]))
     raise ValueError(
-        f"The module gives values of shape {found.shape} for rows of shape {rows.shape}, expected a score each, "
-        f"({len(rows)},) or ({len(rows)}, 1), or rows again."
+        f"The module gives values of shape {found.shape} for rows of shape {rows.shape}, expected a score "
+        f"each, ({len(rows)},) or ({len(rows)}, 1), or rows again."
     )
 
 
