@@ -19,7 +19,7 @@ from whyodd.maths.learned_poolings import LearnedMean, LearnedScore
 from whyodd.maths.metrics import LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.embedded_distance import EmbeddedDistance
-from whyodd.network.reconstruction import ReconstructionScore
+from whyodd.network.network_reconstruction import NetworkReconstruction
 from whyodd.network.verdict import AffineScale, ExponentialScale
 
 if TYPE_CHECKING:
@@ -49,25 +49,25 @@ _SCALERS: dict[str, Callable[[Any], Standardizing]] = {
 }
 
 
-def from_pyod_auto_encoder(model: Any) -> ReconstructionScore:
+def from_pyod_auto_encoder(model: Any) -> NetworkReconstruction:
     """Reconstruction error of a fitted ``AutoEncoder`` of PyOD: ``decision_function`` = o."""
     require_fitted(model, "decision_scores_")
     network = _uncompiled(model.model)
     stack = dense_stack(network.encoder, network.decoder)
-    return ReconstructionScore(stack, _standardizing(model, model.X_mean, model.X_std, stack.n_inputs))
+    return NetworkReconstruction(stack, _standardizing(model, model.X_mean, model.X_std, stack.n_inputs))
 
 
-def from_pyod_ae1svm(model: Any) -> ReconstructionScore:
+def from_pyod_ae1svm(model: Any) -> NetworkReconstruction:
     """Reconstruction error of a fitted ``pyod.models.ae1svm.AE1SVM``: ``decision_function`` = o.
 
     Its one-class SVM shapes the code in training; PyOD scores by the reconstruction alone.
     """
     require_fitted(model, "decision_scores_")
     stack = dense_stack(model.model.encoder, model.model.decoder)
-    return ReconstructionScore(stack, _standardizing(model, model.mean, model.std, stack.n_inputs))
+    return NetworkReconstruction(stack, _standardizing(model, model.mean, model.std, stack.n_inputs))
 
 
-def from_pyod_vae(model: Any) -> ReconstructionScore:
+def from_pyod_vae(model: Any) -> NetworkReconstruction:
     """Reconstruction error of a fitted ``pyod.models.vae.VAE`` from its mean code.
 
     PyOD's ``decision_function`` draws a code at random each time it is called, and so never gives the same
@@ -76,7 +76,7 @@ def from_pyod_vae(model: Any) -> ReconstructionScore:
     require_fitted(model, "decision_scores_")
     network = _uncompiled(model.model)
     stack = dense_stack(network.encoder, network.encoder_mu, network.decoder)
-    return ReconstructionScore(stack, _standardizing(model, model.X_mean, model.X_std, stack.n_inputs))
+    return NetworkReconstruction(stack, _standardizing(model, model.X_mean, model.X_std, stack.n_inputs))
 
 
 def mean_code_score(model: Any, X: Any) -> Floats:

@@ -19,7 +19,7 @@ from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.path_integrals import integrated_gradients
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.reconstruction import ReconstructionScore
+from whyodd.network.network_reconstruction import NetworkReconstruction
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class TorchNetwork:
 
 
 @dataclass(frozen=True, eq=False)
-class ModuleReconstruction(ReconstructionScore):
+class ModuleReconstruction(NetworkReconstruction):
     """Reconstruction error of a module that gives rows back: o = ‖x - x̂‖, R_i = (x_i - x̂_i)² / o."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"expected"})

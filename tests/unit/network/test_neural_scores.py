@@ -12,12 +12,12 @@ from reference import dense
 from whyodd.inputs.standardizing import Standardizing
 from whyodd.maths.dense_stack import DenseLayer, DenseStack
 from whyodd.network.embedded_distance import EmbeddedDistance
-from whyodd.network.reconstruction import ReconstructionScore
+from whyodd.network.network_reconstruction import NetworkReconstruction
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(8, 3)) * 5 + 100
 ENTRY = Standardizing([100.0, 99.0, 101.0], [5.0, 4.0, 6.0])
-RECONSTRUCTION = ReconstructionScore(stack([3, 2, 3], ["tanh", []]), ENTRY)
+RECONSTRUCTION = NetworkReconstruction(stack([3, 2, 3], ["tanh", []]), ENTRY)
 EMBEDDED = EmbeddedDistance(stack([3, 6, 4], ["relu", "relu"], biases=False), np.full(4, 0.3), ENTRY)
 SCORES = [RECONSTRUCTION, EMBEDDED]
 
@@ -34,7 +34,7 @@ def test_reconstruction_error_is_that_of_plain_loops():
 
 
 def test_a_row_that_is_given_back_as_it_is_has_no_relevance():
-    same = ReconstructionScore(DenseStack([DenseLayer(np.eye(2), np.zeros(2))]), Standardizing.none(2))
+    same = NetworkReconstruction(DenseStack([DenseLayer(np.eye(2), np.zeros(2))]), Standardizing.none(2))
     parts = same.decompose([[1.0, 2.0]])
     np.testing.assert_array_equal(parts.relevance, [[0.0, 0.0]])
     np.testing.assert_array_equal(parts.outlierness, [0.0])
