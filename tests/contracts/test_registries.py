@@ -23,6 +23,7 @@ import whyodd
 from contracts.every import EVERY, MEMBERS
 from contracts.fitted import FITTED, LINEAR, Case, own_scores, said
 from contracts.fitted_ensembles import ENSEMBLES
+from contracts.neural import NEURAL
 from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -45,11 +46,14 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert EVERY.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert EVERY.keys() | LINEAR.keys() | NEURAL.keys() == ADAPTERS.keys()
     assert all(EVERY.values())
+    assert all(NEURAL.values())
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.torch) if path in NEURAL else path for path in ADAPTERS]
+)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)

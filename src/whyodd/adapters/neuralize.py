@@ -39,6 +39,15 @@ from whyodd.adapters.pyod_models import (
     scale_of_pyod_svm,
 )
 from whyodd.adapters.pyod_neighbors import from_pyod_inne
+from whyodd.adapters.pyod_neural import (
+    from_pyod_ae1svm,
+    from_pyod_auto_encoder,
+    from_pyod_deep_svdd,
+    from_pyod_lunar,
+    from_pyod_vae,
+    mean_code_score,
+    scale_of_pyod_lunar,
+)
 from whyodd.adapters.pyod_sampling import from_pyod_sampling
 from whyodd.adapters.pyod_sums import (
     from_pyod_copod,
@@ -123,6 +132,11 @@ SUBSPACES = Family(
 FOREST = Family("a few passes over all trees", "R, of both signs, and a constant of the forest add up to o")
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
+AUTOENCODERS = Family("a pass through the network", "R ≥ 0 add up to o")
+EMBEDDINGS = Family("a pass through the network and back", "R ≥ 0, and what biases have, add up to o")
+LEARNED_NEIGHBORS = Family(
+    "a search for neighbours", "R, below 0 where a distance reassures, and a constant add up to o"
+)
 TERMS = Family("a look-up per value", "R ≥ 0 add up to o")
 PROJECTIONS = Family("a look-up per projection", "R ≥ 0, and what belongs to no variable, add up to o")
 RECONSTRUCTIONS = Family("two matrix products", "R ≥ 0 add up to o")
@@ -203,7 +217,14 @@ ADAPTERS: dict[str, Adapter] = {
         own=own_score_of_isotree,
         scale=scale_of_isotree,
     ),
+    "pyod.models.ae1svm.AE1SVM": Adapter(from_pyod_ae1svm, "distance to the reconstruction", AUTOENCODERS),
+    "pyod.models.auto_encoder.AutoEncoder": Adapter(
+        from_pyod_auto_encoder, "distance to the reconstruction", AUTOENCODERS
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.deep_svdd.DeepSVDD": Adapter(
+        from_pyod_deep_svdd, "squared distance to the center inside the network", EMBEDDINGS
+    ),
     "pyod.models.feature_bagging.FeatureBagging": Adapter(
         from_feature_bagging,
         "combined scores of members on subsets of columns",
@@ -243,6 +264,12 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
     ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.lunar.LUNAR": Adapter(
+        from_pyod_lunar,
+        "distances to the nearest rows, as a network weighs them",
+        LEARNED_NEIGHBORS,
+        scale=scale_of_pyod_lunar,
+    ),
     "pyod.models.lscp.LSCP": Adapter(
         from_lscp,
         "mean score of the members that are competent near a row",
@@ -256,6 +283,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "pyod.models.vae.VAE": Adapter(
+        from_pyod_vae,
+        "distance to the reconstruction from the mean code",
+        AUTOENCODERS,
+        own=mean_code_score,
     ),
     "pyod.models.suod.SUOD": Adapter(
         from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
