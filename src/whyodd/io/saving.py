@@ -21,6 +21,7 @@ from whyodd.io.saved_parts import TooLarge, archive, check_parts, check_sizes, p
 from whyodd.io.saved_types import (
     FORMAT,
     SEARCH_TREES,
+    SPLINES,
     Refused,
     full_name,
     give_lasting_name,
@@ -31,8 +32,13 @@ from whyodd.io.saved_types import (
 from whyodd.version import __version__
 
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
-# Where the arguments of a search tree's constructor are in its state: rows, leaf size, distance, weights.
-_TREE_ARGUMENTS = (0, 4, 11, 12)
+# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance, weights)
+# and of splines (knots, coefficients, degree, what is outside of the knots).
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(SEARCH_TREES, (0, 4, 11, 12)),
+    **dict.fromkeys(SPLINES, ("t", "_t", "c", "_c", "k", "extrapolate")),
+}
+_TUPLE = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode"}
 # What skops may end in for objects that it does not know.
 _UNSTORABLE = (AttributeError, RecursionError, TypeError, ValueError)
 # What reading a file that was tampered with may end in.
@@ -156,11 +162,12 @@ def _portable(node: Any) -> Any:
     if not isinstance(node.get("__loader__"), str):  # no node, but the entries of a dictionary
         return node
     give_lasting_name(node)
-    if node["__loader__"] == "ObjectNode" and full_name(node) in SEARCH_TREES:
+    if node["__loader__"] == "ObjectNode" and (places := _ARGUMENTS.get(full_name(node))):
         state = node["content"]["content"]
-        arguments = [state[place] for place in _TREE_ARGUMENTS if place < len(state)]
+        known = state if isinstance(state, dict) else dict(enumerate(state))
+        arguments = [known[place] for place in places if place in known]
         node["__loader__"] = "ConstructorFromReduceNode"
-        node["content"] = {**node["content"], "content": arguments}
+        node["content"] = _TUPLE | {"__id__": node["content"]["__id__"], "content": arguments}
     return node
 
 
