@@ -39,15 +39,18 @@ from scipy import sparse
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 # What a child may use: bytes of memory beyond what it has when it begins, and seconds for a file.
-MEMORY, SECONDS = 2 << 30, 10.0
+MEMORY, SECONDS = 4 << 30, 10.0
 # A child is replaced after so many files: what some of them leave behind is not held against the next.
 MOST_FILES = 200
+# Ways to use a thing that must do, for it to count as used; repr() is one.
+LEAST_USES = 4
 REFUSED, USED, ERROR = "refused", "used", "error"
 CRASH, HANG, ALL_MEMORY, CODE, SENTENCE = "crash", "hang", "memory", "code", "no sentence"
 FINE, FINDINGS = (REFUSED, USED, ERROR), (CRASH, HANG, ALL_MEMORY, CODE, SENTENCE)
 # Calls of Python that reading and using a model has no need of.
 FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "subprocess.Popen", "socket.connect")
 FORBIDDEN += ("pickle.find_class", "os.mkdir", "os.remove", "os.rename", "shutil.rmtree", "webbrowser.open")
+OF_NUMBA = ("copyreg", "llvmlite", "numba", "numpy", "whyodd")
 CALLS = (("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("pickle", "loads"))
 CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_folder"))
 
@@ -339,33 +342,35 @@ def uses(thing, rows, folder):
     import whyodd
     from sklearn.base import clone
     from unit.io.saved_examples import is_estimator
+    from whyodd.explainers.explaining import explained_by
+
+    def ask(name):
+        return lambda: getattr(thing, name)
 
     def call(name, *arguments):
-        if hasattr(thing, name):
-            getattr(thing, name)(*arguments)
+        return lambda: getattr(thing, name)(*arguments)
 
     yield lambda: repr(thing)
-    if hasattr(thing, "relevance"):
-        for name in ("to_frame", "to_dict", "groups", "summary", "_repr_html_"):
-            yield lambda name=name: call(name)
-        for name in ("why", "heatmap", "tokens", "neighbors", "top", "absent", "__getitem__"):
-            yield lambda name=name: call(name, 0)
-        for name in ("expected", "direction", "inlierness", "p_values"):
-            yield lambda name=name: getattr(thing, name, None)
-        yield lambda: thing.explained_by("sensitivity")
+    if hasattr(type(thing), "relevance") or "relevance" in vars(thing):
+        names = ("expected", "direction", "is_odd", "summed_relevance", "whole", "per_window", "n_windows")
+        yield from (ask(name) for name in names)
+        yield from (call(name) for name in ("to_frame", "to_dict", "to_shap", "_repr_html_"))
+        names = ("why", "heatmap", "tokens", "absent", "present", "strangest", "by_channel", "__getitem__")
+        yield from (call(name, 0) for name in names)
+        yield from (call(name, 2) for name in ("neighbors", "top"))
+        yield lambda: explained_by(thing, "sensitivity")
     else:
-        for name in ("outlierness", "score_samples", "decision_function", "predict", "transform", "p_values"):
-            yield lambda name=name: call(name, rows.new)
-        for name in ("kneighbors", "mahalanobis", "decompose", "score_map", "predict_proba"):
-            yield lambda name=name: call(name, rows.new)
-        yield lambda: call("inverse_transform", thing.transform(rows.new))
-        yield lambda: call("get_feature_names_out")
-        yield lambda: call("explain", rows.new)
-        yield lambda: whyodd.explain(thing, rows.new)
+        names = ("outlierness", "score_samples", "decision_function", "predict", "transform", "p_values")
+        yield from (call(name, rows.new) for name in names)
+        names = ("kneighbors", "mahalanobis", "decompose", "score_map", "predict_proba", "explain")
+        yield from (call(name, rows.new) for name in names)
+        yield lambda: thing.inverse_transform(thing.transform(rows.new))
+        yield call("get_feature_names_out")
+        yield lambda: whyodd.explain(thing, rows.new).why(0)
         yield lambda: traced(thing, rows)
     if is_estimator(thing):
         yield lambda: clone(thing).fit(rows.fit, **rows.targets)
-        yield lambda: call("partial_fit", rows.fit)
+        yield lambda: thing.partial_fit(rows.fit)
     yield lambda: whyodd.save(thing, folder / "again")
 
 
@@ -374,9 +379,8 @@ def traced(thing, rows):
     import whyodd
     from sklearn.pipeline import make_pipeline
 
-    if hasattr(thing, "transform"):
-        model = whyodd.KernelDensity(sigma=1.0).fit(thing.transform(rows.fit))
-        whyodd.explain(make_pipeline(thing, model), rows.new)
+    model = whyodd.KernelDensity(sigma=1.0).fit(thing.transform(rows.fit))
+    whyodd.explain(make_pipeline(thing, model), rows.new)
 
 
 def judge(path, rows):
@@ -389,15 +393,18 @@ def judge(path, rows):
         return (REFUSED, "") if is_sentence(str(error)) else (SENTENCE, str(error))
     except Exception:  # noqa: BLE001 - whatever it is, it is no sentence
         return SENTENCE, traceback.format_exc(limit=-3, chain=False)
-    outcome, told = USED, ""
+    good, told = 0, ""
     for use in uses(thing, rows, path.parent):
         try:
             use()
+            good += 1
         except MemoryError:
             return ALL_MEMORY, traceback.format_exc(limit=-4, chain=False)
+        except AttributeError as error:  # most things have only some of these methods
+            told = told or f"{type(error).__name__}: {error!s:.100}"
         except Exception as error:  # noqa: BLE001 - an ordinary error is what a changed number may end in
-            outcome, told = ERROR, f"{type(error).__name__}: {error!s:.100}"
-    return outcome, told
+            told = f"{type(error).__name__}: {error!s:.100}"
+    return (USED if good >= LEAST_USES else ERROR), told
 
 
 def is_sentence(text):
@@ -429,15 +436,10 @@ def serve(connection, rows):
             connection.send((CODE, bad[0]) if bad else (outcome, told))
 
 
-def is_forbidden(event, _):
-    return event.startswith(FORBIDDEN) and not (event.startswith("pickle.") and is_of_numba(sys._getframe()))
-
-
-def is_of_numba(frame):
-    """Whether numba reads a compiled function that it has kept, which is a pickle of its own."""
-    while frame is not None and not frame.f_code.co_filename.endswith("numba/core/caching.py"):
-        frame = frame.f_back
-    return frame is not None
+def is_forbidden(event, arguments):
+    # Compiled functions that numba has kept are pickles of its own.
+    kept = event == "pickle.find_class" and arguments[0].split(".")[0] in OF_NUMBA
+    return event.startswith(FORBIDDEN) and not kept
 
 
 class Child:
