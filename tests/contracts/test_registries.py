@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, Case, Known
+from contracts.fitted import FITTED, LINEAR, Case
 from reference import pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -29,7 +29,7 @@ ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 2
 
 # Every adapter with each of its fitted models, every own model as it is constructed by default.
 ADAPTED = [case for cases in FITTED.values() for case in cases]
-NETWORKS = ADAPTED + [Case(cls(), []) for cls in MODELS.values()]
+NETWORKS = ADAPTED + [Case(cls()) for cls in MODELS.values()]
 
 
 def _name(case):
@@ -63,11 +63,23 @@ def test_fitted_models_are_those_of_the_adapter(path):
 class TestAdapter:
     def test_gives_back_the_models_own_scores(self, case):
         model = case.fit(X)
-        network = whyodd.neuralize(model)
-        for score in case.scores:
-            own = score.own(model, ROWS)
-            recovered = score.recovered(Known(model, network.offset, network.outlierness(ROWS)))
-            np.testing.assert_allclose(recovered, own, rtol=1e-9, atol=1e-12 * np.abs(own).max())
+        network, adapter = whyodd.neuralize(model), find_entry(ADAPTERS, model)
+        own, recovered = adapter.own(model, ROWS), own_scores(model, network, ROWS)
+        np.testing.assert_allclose(recovered, own, rtol=1e-9, atol=1e-12 * np.abs(own).max())
+
+    def test_threshold_and_training_scores_stay_with_it(self, case):
+        model = case.fit(X)
+        e, alone = (whyodd.explain(each, ROWS) for each in (model, whyodd.neuralize(model)))
+        if find_entry(ADAPTERS, model).is_kept:
+            assert alone.threshold == e.threshold
+        if not hasattr(model, "decision_scores_"):
+            return
+        chances = model.predict_proba(ROWS)[:, 1]
+        np.testing.assert_allclose(alone.probability, chances, rtol=1e-9, atol=1e-9)
+        verdict = whyodd.neuralize(model).verdict
+        assert verdict.contamination == model.contamination
+        assert (alone.p_value > 0).all()
+        assert (alone.p_value <= 1).all()
 
     def test_columns_of_a_frame_are_matched_by_name(self, case):
         names = ["a", "b", "c", "d"]
@@ -113,12 +125,9 @@ class TestNetworkOfAModel:
 @pytest.mark.parametrize("path", LINEAR)
 class TestLinearModel:
     def test_gives_back_the_models_own_scores(self, path):
-        case = LINEAR[path]
-        model = case.fit(X)
-        linear = whyodd.neuralize(model)
-        for score in case.scores:
-            recovered = score.recovered(Known(model, linear.offset, linear.outlierness(ROWS)))
-            np.testing.assert_allclose(recovered, score.own(model, ROWS), rtol=1e-9, atol=1e-12)
+        model = LINEAR[path].fit(X)
+        recovered = own_scores(model, whyodd.neuralize(model), ROWS)
+        np.testing.assert_allclose(recovered, ADAPTERS[path].own(model, ROWS), rtol=1e-9, atol=1e-12)
 
     def test_is_decomposed_onto_the_variables_with_their_signs(self, path):
         model = LINEAR[path].fit(X)
@@ -131,6 +140,13 @@ class TestLinearModel:
     def test_unfitted_model_says_to_fit(self, path):
         with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(clone(LINEAR[path].model))
+
+
+def own_scores(model, network, rows):
+    """The model's own scores, high for outliers, from the outlierness alone."""
+    if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
+        return network.outlierness(rows)
+    return network.verdict.scale.score(network.outlierness(rows))
 
 
 def assert_agrees(e, expected, network):

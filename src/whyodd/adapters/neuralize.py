@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_outlier_detector
 
 from whyodd.adapters.class_paths import class_path, find_entry, public_path
 from whyodd.adapters.errors import UnsupportedModelError
@@ -15,32 +19,87 @@ from whyodd.adapters.pyod_models import (
     from_pyod_lof,
     from_pyod_mcd,
     from_pyod_ocsvm,
-    threshold_of_pyod_mcd,
-    threshold_of_pyod_score,
-    threshold_of_pyod_svm,
+    scale_of_pyod_svm,
 )
 from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
-from whyodd.adapters.sklearn_cluster import from_k_means
-from whyodd.adapters.sklearn_covariance import from_covariance, threshold_of_envelope
+from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
+from whyodd.adapters.sklearn_covariance import from_covariance, mahalanobis
 from whyodd.adapters.sklearn_density import from_kernel_density
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
     from_local_outlier_factor,
     from_nearest_neighbors,
-    threshold_of_local_outlier_factor,
+    mean_distance,
 )
-from whyodd.adapters.sklearn_svm import from_one_class_svm, from_sgd_svm, threshold_of_svm
+from whyodd.adapters.sklearn_svm import from_one_class_svm, from_sgd_svm, scale_of_svm
+from whyodd.maths.tail import ScoreDistribution
 from whyodd.models.registry import MODELS
+from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.verdict import AffineScale, Verdict
 from whyodd.network.waist import is_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from whyodd.models.registry import DistanceDetector
-    from whyodd.network.distance_network import DistanceNetwork
+    from whyodd.network.verdict import Scale
+
+    Floats = NDArray[np.float64]
 
 __all__ = ["ADAPTERS", "UnsupportedModelError", "neuralize", "threshold_of"]
+
+
+class Family(NamedTuple):
+    """What all models have in common that become the same kind of member.
+
+    Attributes
+    ----------
+    cost : str
+        What explaining a row takes.
+    conserves : str
+        What adds up to what.
+    exactness : str
+        "exact", "sampled" or "distilled".
+    """
+
+    cost: str
+    conserves: str
+    exactness: str = "exact"
+
+
+DISTANCES = Family("three matrix products", "R ≥ 0, and what belongs to no variable, add up to o")
+NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no variable, add up to o")
+COVARIANCES = Family(
+    "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
+)
+LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
+
+
+def _own_score(model: Any, X: Any) -> Floats:
+    """PyOD's scores are high for outliers, scikit-learn's are low."""
+    is_pyod = hasattr(model, "decision_scores_")
+    return np.asarray(model.decision_function(X) if is_pyod else -model.score_samples(X), dtype=np.float64)
+
+
+def _same(model: Any, member: Any) -> Scale:
+    """The model's own score is o."""
+    del model, member
+    return AffineScale()
+
+
+def _log_density(model: Any, member: Any) -> Scale:
+    """The model's own score is -log density = o - offset."""
+    del model
+    return AffineScale(shift=-member.offset)
+
+
+def _squared(model: Any, member: Any) -> Scale:
+    """The model's own score is a squared distance, o one half of it."""
+    del model, member
+    return AffineScale(slope=2.0)
 
 
 class Adapter(NamedTuple):
@@ -50,16 +109,32 @@ class Adapter(NamedTuple):
     ----------
     read : callable
         ``read(model)`` gives the member of the waist with the score of a fitted model.
-    threshold : callable, optional
-        ``threshold(model, network)`` gives the outlierness above which ``model.predict`` says outlier; None
-        for a model that only scores.
+    explains : str
+        What o is, in a few words.
+    family : Family
+        What it costs, and what is conserved.
+    own : callable
+        ``own(model, X)`` gives the model's own scores (n,), high for outliers.
+    scale : callable
+        ``scale(model, member)`` says how these follow from o.
     is_kept : bool
         Whether what is read is kept as long as the model stays as it is; not where the model has it itself.
     """
 
     read: Callable[[Any], Any]
-    threshold: Callable[[Any, Any], float] | None = None
+    explains: str
+    family: Family
+    own: Callable[[Any, Any], Floats] = _own_score
+    scale: Callable[[Any, Any], Scale] = _same
     is_kept: bool = True
+
+    def judged(self, model: Any) -> Any:
+        """The member of the waist, with what the model says of its own scores."""
+        member = self.read(model)
+        verdict = _verdict(model, self.scale(model, member))
+        if isinstance(member, DistanceNetwork):
+            return member.with_verdict(verdict)
+        return replace(member, verdict=verdict)
 
 
 def from_own_model(model: DistanceDetector) -> DistanceNetwork:
@@ -70,28 +145,56 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
-    "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, threshold_of_pyod_score),
-    "pyod.models.gmm.GMM": Adapter(from_pyod_gmm, threshold_of_pyod_score),
-    "pyod.models.kde.KDE": Adapter(from_pyod_kde, threshold_of_pyod_score),
-    "pyod.models.knn.KNN": Adapter(from_pyod_knn, threshold_of_pyod_score),
-    "pyod.models.lof.LOF": Adapter(from_pyod_lof, threshold_of_pyod_score),
-    "pyod.models.mcd.MCD": Adapter(from_pyod_mcd, threshold_of_pyod_mcd),
-    "pyod.models.ocsvm.OCSVM": Adapter(from_pyod_ocsvm, threshold_of_pyod_svm),
-    "sklearn.cluster._kmeans.KMeans": Adapter(from_k_means),
-    "sklearn.cluster._kmeans.MiniBatchKMeans": Adapter(from_k_means),
-    "sklearn.covariance._elliptic_envelope.EllipticEnvelope": Adapter(from_covariance, threshold_of_envelope),
-    "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(from_covariance),
-    "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(from_sgd_svm, lambda *_: 0.0),
-    "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": Adapter(from_bayesian_gaussian_mixture),
-    "sklearn.mixture._gaussian_mixture.GaussianMixture": Adapter(from_gaussian_mixture),
-    "sklearn.neighbors._kde.KernelDensity": Adapter(from_kernel_density),
-    "sklearn.neighbors._lof.LocalOutlierFactor": Adapter(
-        from_local_outlier_factor, threshold_of_local_outlier_factor
+    "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.gmm.GMM": Adapter(
+        from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
     ),
-    "sklearn.neighbors._unsupervised.NearestNeighbors": Adapter(from_nearest_neighbors),
-    "sklearn.svm._classes.OneClassSVM": Adapter(from_one_class_svm, threshold_of_svm),
+    "pyod.models.kde.KDE": Adapter(
+        from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
+    ),
+    "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.mcd.MCD": Adapter(
+        from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
+    ),
+    "pyod.models.ocsvm.OCSVM": Adapter(
+        from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "sklearn.cluster._kmeans.KMeans": Adapter(
+        from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
+    ),
+    "sklearn.cluster._kmeans.MiniBatchKMeans": Adapter(
+        from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
+    ),
+    "sklearn.covariance._elliptic_envelope.EllipticEnvelope": Adapter(
+        from_covariance, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
+    ),
+    "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
+        from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
+        from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density
+    ),
+    "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": Adapter(
+        from_bayesian_gaussian_mixture, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "sklearn.mixture._gaussian_mixture.GaussianMixture": Adapter(
+        from_gaussian_mixture, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "sklearn.neighbors._kde.KernelDensity": Adapter(
+        from_kernel_density, "-log density over its largest value", DISTANCES, scale=_log_density
+    ),
+    "sklearn.neighbors._lof.LocalOutlierFactor": Adapter(
+        from_local_outlier_factor, "local outlier factor", NEIGHBORS
+    ),
+    "sklearn.neighbors._unsupervised.NearestNeighbors": Adapter(
+        from_nearest_neighbors, "mean distance to the k nearest training rows", NEIGHBORS, own=mean_distance
+    ),
+    "sklearn.svm._classes.OneClassSVM": Adapter(
+        from_one_class_svm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_svm
+    ),
     "whyodd.models.base.DistanceDetector": Adapter(
-        from_own_model, lambda model, _: float(model.threshold_), is_kept=False
+        from_own_model, "the model's own outlierness", DISTANCES, is_kept=False
     ),
 }
 
@@ -129,7 +232,7 @@ def neuralize(model: object) -> Any:
     adapter = find_entry(ADAPTERS, model)
     if adapter is None:
         raise UnsupportedModelError(_unsupported(model))
-    return remembered(model, adapter.read) if adapter.is_kept else adapter.read(model)
+    return remembered(model, adapter.judged) if adapter.is_kept else adapter.read(model)
 
 
 def threshold_of(model: Any, network: Any) -> float | None:
@@ -141,11 +244,32 @@ def threshold_of(model: Any, network: Any) -> float | None:
     network : member of the waist
         What was made of it.
     """
-    adapter = None if network is model else find_entry(ADAPTERS, model)
-    if adapter is None or adapter.threshold is None:
-        return None
-    value = adapter.threshold(model, network)
-    return value if math.isfinite(value) else None
+    verdict = getattr(network, "verdict", None)
+    if isinstance(verdict, Verdict):
+        return verdict.threshold
+    threshold = None if network is model else getattr(model, "threshold_", None)
+    return None if threshold is None else _finite(threshold)
+
+
+def _verdict(model: Any, scale: Scale) -> Verdict:
+    """What PyOD and scikit-learn keep of their scores, in units of o."""
+    contamination = getattr(model, "contamination", None)
+    contamination = float(contamination) if isinstance(contamination, (int, float)) else None
+    if hasattr(model, "decision_scores_"):
+        # A threshold that is chosen anew for the rows to judge (PyThresh) is none that could be kept.
+        cut = None if contamination is None else getattr(model, "threshold_", None)
+        training = scale.outlierness(np.ravel(model.decision_scores_))
+        known = ScoreDistribution(training) if np.isfinite(training).all() else None
+    else:
+        offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
+        cut, known = None if offset is None else -float(np.ravel(offset)[0]), None
+    threshold = None if cut is None else _finite(scale.outlierness(cut))
+    return Verdict(scale, threshold, known, contamination)
+
+
+def _finite(value: Any) -> float | None:
+    """A threshold that no row can exceed is none."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _unsupported(model: object) -> str:

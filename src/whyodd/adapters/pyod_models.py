@@ -16,14 +16,16 @@ from whyodd.adapters.sklearn_covariance import from_covariance
 from whyodd.adapters.sklearn_density import from_kernel_density
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
-from whyodd.adapters.sklearn_svm import from_one_class_svm, threshold_of_similarity
+from whyodd.adapters.sklearn_svm import from_one_class_svm
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.linear_score import LinearScore
+from whyodd.network.verdict import AffineScale, ExponentialScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whyodd.network.linear_score import LinearScore
+    from whyodd.network.verdict import Scale
 
 # What PyOD's KNN makes of the distances to the neighbours.
 _METHODS: dict[str, Callable[[int], Nearest]] = {
@@ -109,21 +111,9 @@ def _require_fitted(model: Any) -> None:
     require_fitted(model, "decision_scores_")
 
 
-def threshold_of_pyod_svm(model: Any, network: Any) -> float:
+def scale_of_pyod_svm(model: Any, network: DistanceNetwork | LinearScore) -> Scale:
     """``decision_function`` = ``detector_.offset_`` - exp(offset - o), or o of a linear one."""
-    if model.kernel == "linear":
-        return float(model.threshold_)
-    return threshold_of_similarity(
-        float(np.ravel(model.detector_.offset_)[0]) - float(model.threshold_), network
-    )
-
-
-def threshold_of_pyod_score(model: Any, network: DistanceNetwork) -> float:
-    """``decision_function`` = o - offset, which is 0 for distances."""
-    return float(model.threshold_) + network.offset
-
-
-def threshold_of_pyod_mcd(model: Any, network: DistanceNetwork) -> float:
-    """``decision_function`` = 2 o."""
-    del network
-    return 0.5 * float(model.threshold_)
+    if isinstance(network, LinearScore):
+        return AffineScale()
+    shift = float(np.ravel(model.detector_.offset_)[0])
+    return ExponentialScale(rate=-1.0, log_slope=network.offset, shift=shift)

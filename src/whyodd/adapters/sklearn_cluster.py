@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whyodd.adapters.requirements import require_fitted
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.network.distance_network import DistanceNetwork
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def from_k_means(model: Any) -> DistanceNetwork:
@@ -36,3 +40,8 @@ def from_k_means(model: Any) -> DistanceNetwork:
     """
     require_fitted(model, "cluster_centers_")
     return DistanceNetwork(model.cluster_centers_, pooling=Nearest.kth(1))
+
+
+def distance_to_centroid(model: Any, X: Any) -> NDArray[np.float64]:
+    """Own score (n,) of k-means, high for outliers."""
+    return model.transform(X).min(axis=1)  # type: ignore[no-any-return]

@@ -64,7 +64,6 @@ def _root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scale)
 
 
-def threshold_of_envelope(model: Any, network: DistanceNetwork) -> float:
-    """Of an ``EllipticEnvelope``: ``score_samples`` = -2 o."""
-    del network
-    return -0.5 * float(model.offset_)
+def mahalanobis(model: Any, X: Any) -> NDArray[np.float64]:
+    """Own score (n,) of a covariance, high for outliers: the squared distance."""
+    return model.mahalanobis(X)  # type: ignore[no-any-return]

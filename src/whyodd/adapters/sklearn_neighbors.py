@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,9 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_euclidean, require_fitted
 from whyodd.maths.hard_poolings import LocalReach, Nearest, Pooling
 from whyodd.network.distance_network import DistanceNetwork
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def from_nearest_neighbors(model: Any) -> DistanceNetwork:
@@ -108,7 +111,6 @@ def neighbor_network(search: Any, pooling: Pooling) -> DistanceNetwork:
     return DistanceNetwork(rows, pooling=pooling, rows=np.arange(n), n_rows=n)
 
 
-def threshold_of_local_outlier_factor(model: Any, network: DistanceNetwork) -> float:
-    """``score_samples`` = -o."""
-    del network
-    return -float(model.offset_)
+def mean_distance(model: Any, X: Any) -> NDArray[np.float64]:
+    """Own score (n,) of a neighbour search, high for outliers."""
+    return model.kneighbors(X)[0].mean(axis=1)  # type: ignore[no-any-return]

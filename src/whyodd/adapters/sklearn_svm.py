@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,10 @@ from whyodd.compute.points import to_dense
 from whyodd.kernels import Exponential
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.linear_score import LinearScore
+from whyodd.network.verdict import AffineScale, ExponentialScale
+
+if TYPE_CHECKING:
+    from whyodd.network.verdict import Scale
 
 
 def from_one_class_svm(model: Any) -> DistanceNetwork | LinearScore:
@@ -82,13 +86,9 @@ def _linear_score(model: Any) -> LinearScore:
     return LinearScore(np.ravel(to_dense(model.coef_)), float(model.offset_[0]))
 
 
-def threshold_of_svm(model: Any, network: DistanceNetwork | LinearScore) -> float:
-    """``score_samples`` = exp(offset - o); o = -``decision_function`` of a linear one, which cuts at 0."""
-    if model.kernel == "linear":
-        return 0.0
-    return threshold_of_similarity(float(np.ravel(model.offset_)[0]), network)
-
-
-def threshold_of_similarity(least: float, network: DistanceNetwork | LinearScore) -> float:
-    """What falls short of it is an outlier; every row reaches 0."""
-    return network.offset - math.log(least) if least > 0.0 else math.inf
+def scale_of_svm(model: Any, network: DistanceNetwork | LinearScore) -> Scale:
+    """-``score_samples`` = -exp(offset - o); o - offset of a linear one."""
+    if isinstance(network, LinearScore):
+        return AffineScale(shift=-network.offset)
+    del model
+    return ExponentialScale(rate=-1.0, log_slope=network.offset)

@@ -238,6 +238,8 @@ def explain_prepared(
         ids=ids,
         spoken=spoken,
         texts=None if prepared.texts is None else variables.grouped(prepared.texts),
+        exactness=chosen.exactness_of(prepared.network),
+        fidelity=getattr(prepared.network, "fidelity", None) if method == "dtd" else None,
     )
 
 

@@ -165,6 +165,8 @@ class Method:
         For relevance of a whole image or series (*shape, C): ``on_item(values, random)``.
     extra : str, optional
         Extra of the package that must be installed.
+    exactness : str, default "exact"
+        How to take relevance that adds up: "sampled" if it has an error.
     """
 
     relevance: Callable[..., Floats]
@@ -173,6 +175,7 @@ class Method:
     root: Callable[..., Floats] | None = None
     on_item: Callable[..., Floats] | None = None
     extra: str | None = None
+    exactness: str = "exact"
 
     @property
     def compares_with_normal(self) -> bool:
@@ -188,6 +191,11 @@ class Method:
     def options(self) -> tuple[str, ...]:
         """Names of the options it takes."""
         return tuple(inspect.signature(self.relevance).parameters)[1:]
+
+    def exactness_of(self, network: Any) -> str:
+        """How to take the relevance of a member of the waist."""
+        del network
+        return self.exactness if self.is_additive else "ranking"
 
     def check_options(self, name: str, options: Mapping[str, Any]) -> None:
         """Raise a ``ValueError`` for an option that the method does not have."""

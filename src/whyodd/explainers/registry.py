@@ -39,7 +39,7 @@ EXPLAINERS: dict[str, Method] = {
     "occlusion": Method(occlusion, needs=_EXPECTED),
     "random": Method(random, on_item=random_item),
     "sensitivity": Method(sensitivity, needs=_DISTANCES, root=slope),
-    "shap": Method(shapley, is_additive=True, needs=_CENTERS, extra="shap"),
+    "shap": Method(shapley, is_additive=True, needs=_CENTERS, extra="shap", exactness="sampled"),
     "sobel": Method(edges, on_item=edges_of_item),
     "taylor": Method(taylor, is_additive=True, needs=_DISTANCES),
 }

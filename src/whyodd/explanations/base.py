@@ -12,7 +12,7 @@ from whyodd.explanations.notebook import html_view
 from whyodd.explanations.sentences import is_missing, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -155,6 +155,16 @@ class BaseExplanation:
         return "exact" if self.is_additive else "ranking"
 
     @property
+    def fidelity(self) -> Mapping[str, float] | None:
+        """How well relevance that is not exact agrees with the model, by the name of a measure."""
+        return None
+
+    @property
+    def label(self) -> str:
+        """What people should know of relevance that is not exact, in a few words; nothing if it is."""
+        return exactness_label(self.exactness, self.fidelity)
+
+    @property
     def is_odd(self) -> NDArray[np.bool_] | None:
         """(n,) whether the model calls each item an outlier; None if it does not say."""
         return None if self.threshold is None else np.asarray(self.outlierness > self.threshold)
@@ -208,6 +218,7 @@ class BaseExplanation:
             "kind": self.kind.name,
             "method": self.method,
             "exactness": self.exactness,
+            "fidelity": None if self.fidelity is None else dict(self.fidelity),
             "threshold": None if threshold is None else float(threshold),
             **self._plain(),
         }
@@ -237,7 +248,7 @@ class BaseExplanation:
     def _notes(self) -> list[str]:
         """What a reader should know."""
         if self.is_additive:
-            return []
+            return [f"relevance is {self.label}"] if self.label else []
         return [f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"]
 
     def _legend(self) -> list[str]:
@@ -272,6 +283,33 @@ def shares(parts: Floats, whole: Floats) -> Floats:
     """
     nothing = np.where(np.isnan(parts), parts, np.zeros_like(parts))
     return np.divide(parts, whole, out=nothing, where=whole > 0)
+
+
+# How each measure of fidelity is told.
+_FIDELITY = {
+    "rank_correlation": "rank correlation {:.2f} with the model's own scores",
+    "r2": "R² {:.2f}",
+    "error": "standard error {:.1%} of the outlierness",
+    "gap": "up to {:.1%} of the outlierness not found",
+}
+
+
+def exactness_label(exactness: str, fidelity: Mapping[str, float] | None) -> str:
+    """What people should know of relevance that is sampled or distilled; nothing of any other.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.base import exactness_label
+    >>> exactness_label("distilled", {"rank_correlation": 0.961, "r2": 0.912})
+    "distilled (rank correlation 0.96 with the model's own scores, R² 0.91)"
+    >>> exactness_label("exact", None)
+    ''
+    """
+    if exactness not in ("sampled", "distilled"):
+        return ""
+    measured = fidelity or {}
+    told = [words.format(measured[name]) for name, words in _FIDELITY.items() if name in measured]
+    return f"{exactness} ({', '.join(told)})" if told else exactness
 
 
 def checked_ids(ids: Sequence[Any] | None, n: int, kind: Kind) -> tuple[Any, ...] | None:

@@ -28,6 +28,8 @@ from whyodd.network.committee import KINDS
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import narwhals as nw
     from numpy.typing import NDArray
 
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 _UNEXPLAINED = "(unexplained)"
 _REASONS_SHOWN = 3
+NOT_LEFT_OUT = (
+    "the model keeps no rows to leave out: rows it was trained on are judged by itself all the same"
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,11 @@ class Explanation(BaseExplanation):
         In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``, of a committee.
     texts : ndarray of shape (n, d), optional
         What stands in cells that were read as values, such as "20.6%"; None in all others.
+    exactness : str
+        How to take relevance: "exact" as the model's own, "sampled" with an error, "distilled" from a
+        student of the model, "ranking" if it only ranks and does not add up.
+    fidelity : dict of str to float, optional
+        How well what was sampled or distilled agrees with the model.
 
     Examples
     --------
@@ -153,8 +163,12 @@ class Explanation(BaseExplanation):
     ids: tuple[Any, ...] | None = None
     spoken: NDArray[np.int8] | None = None
     texts: NDArray[np.object_] | None = None
+    exactness: str = ""
+    fidelity: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        if not self.exactness:
+            object.__setattr__(self, "exactness", "exact" if self.is_additive else "ranking")
         if self.inputs is None:
             object.__setattr__(self, "inputs", self.data)
         if self.variables is None:
@@ -215,6 +229,18 @@ class Explanation(BaseExplanation):
         return Comparisons(self.network, self._variables)
 
     @property
+    def p_value(self) -> NDArray[np.float64] | None:
+        """(n,) share of the training rows that are at least as odd; None if the model does not keep that."""
+        verdict = getattr(self.network, "verdict", None)
+        return None if verdict is None else verdict.p_values(self.outlierness)
+
+    @property
+    def probability(self) -> NDArray[np.float64] | None:
+        """(n,) what PyOD's ``predict_proba`` gives outliers; None if the model does not keep its scores."""
+        verdict = getattr(self.network, "verdict", None)
+        return None if verdict is None else verdict.probability(self.outlierness)
+
+    @property
     def summed_relevance(self) -> NDArray[np.float64]:
         """(n,) Σ_i R_i."""
         return np.asarray(self.relevance.sum(axis=1, dtype=np.float64))
@@ -241,7 +267,8 @@ class Explanation(BaseExplanation):
 
     def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
         """Why row ``i`` is odd, in one sentence with its ``k`` main reasons."""
-        return sentence(self.odd_row(i, k))
+        told = sentence(self.odd_row(i, k))
+        return f"{told}; {self.label}" if self.label else told
 
     def odd_row(self, i: int, k: int) -> OddRow:
         """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
@@ -293,7 +320,7 @@ class Explanation(BaseExplanation):
         values = self._told_data
         return {
             "feature_names": list(self.feature_names),
-            "self_excluded": self._n_excluded,
+            "self_excluded": self._n_excluded if offers(self.network, "leave_out") else None,
             "rows": [
                 {
                     "row": int(self.rows[i]),
@@ -399,6 +426,8 @@ class Explanation(BaseExplanation):
 
     def _notes(self) -> list[str]:
         n, others = self._n_excluded, super()._notes()
+        if not offers(self.network, "leave_out"):
+            return [*others, NOT_LEFT_OUT]
         if n == 0:
             return others
         told = f"self-excluded: {self.kind.count(n)} of the training data, each without its own center"

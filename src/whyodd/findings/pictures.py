@@ -102,7 +102,7 @@ def _warn(text: str) -> None:
 def explain_pictures(
     normal: Path,
     test: Path | None = None,
-    settings: Settings = Settings(),  # noqa: B008 - frozen
+    settings: Settings = Settings(),
     *,
     say: Say = _hush,
     warn: Say = _warn,

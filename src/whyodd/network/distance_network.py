@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whyodd.compute.soft.passes import Scores
     from whyodd.maths.linear_maps import LinearMap
     from whyodd.maths.metrics import Metric
+    from whyodd.network.verdict import Verdict
 
     Floats = NDArray[np.floating]
     Passes = SoftMin | Neighbors | Components | Mapped
@@ -73,6 +74,8 @@ class DistanceNetwork:
         Training row that each center is.
     n_rows : int, optional
         Number of rows the model was trained on.
+    verdict : Verdict, optional
+        What the model it was made of says of its own scores.
 
     Notes
     -----
@@ -106,6 +109,7 @@ class DistanceNetwork:
     offset: float
     rows: NDArray[np.intp] | None
     n_rows: int | None
+    verdict: Verdict | None
 
     def __init__(
         self,
@@ -119,6 +123,7 @@ class DistanceNetwork:
         offset: float = 0.0,
         rows: ArrayLike | None = None,
         n_rows: int | None = None,
+        verdict: Verdict | None = None,
     ) -> None:
         points = _frozen_copy(as_matrix(centers, dtype=np.float64, what="centers").values)
         logs = _frozen_copy(_checked_log_weights(weights, log_weights, points.shape[0]))
@@ -138,6 +143,7 @@ class DistanceNetwork:
             "offset": float(offset),
             "rows": None if rows is None else _checked_rows(rows, points.shape[0]),
             "n_rows": n_rows,
+            "verdict": verdict,
         }
         self.__dict__.update(fields)
 
@@ -149,7 +155,7 @@ class DistanceNetwork:
 
     def __getstate__(self) -> dict[str, Any]:
         # The arguments of the constructor: compiled state is made anew on the other side.
-        names = ["centers", "metric", "offset", "rows", "n_rows"]
+        names = ["centers", "metric", "offset", "rows", "n_rows", "verdict"]
         names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
         return {name: getattr(self, name) for name in names}
 
@@ -169,11 +175,18 @@ class DistanceNetwork:
         parts += [] if self.metric is None else [repr(self.metric)]
         return f"DistanceNetwork({', '.join(parts)})"
 
-    def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> DistanceNetwork:
+    def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> Self:
         """The same network if its training rows were those ``chosen`` among ``n_rows``."""
-        other = DistanceNetwork.__new__(DistanceNetwork)
         rows = None if self.rows is None else _checked_rows(chosen[self.rows], self.n_centers)
-        other.__dict__.update(self.__dict__, rows=rows, n_rows=n_rows)
+        return self._but(rows=rows, n_rows=n_rows)
+
+    def with_verdict(self, verdict: Verdict) -> Self:
+        """The same network with what a model says of its scores."""
+        return self._but(verdict=verdict)
+
+    def _but(self, **fields: Any) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__, **fields)
         return other
 
     @property

@@ -14,6 +14,8 @@ from whyodd.network.waist import Decomposition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whyodd.network.verdict import Verdict
+
     Floats = NDArray[np.floating]
 
 
@@ -32,6 +34,8 @@ class LinearScore:
         w.
     offset : float
         ρ.
+    verdict : Verdict, optional
+        What the model says of its own scores.
 
     Examples
     --------
@@ -46,6 +50,7 @@ class LinearScore:
 
     coef: NDArray[np.float64]
     offset: float
+    verdict: Verdict | None = None
 
     def __post_init__(self) -> None:
         coef = np.array(self.coef, dtype=np.float64)

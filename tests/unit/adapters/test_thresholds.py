@@ -9,8 +9,6 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from contracts.fitted import FITTED, LINEAR, Case
-from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
@@ -19,7 +17,7 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 ROWS = np.vstack([1.001 * X, RNG.normal(size=(20, 4)), 2.0 * X])
 CASES = [
     *(case for cases in FITTED.values() for case in cases),
-    *(Case(cls(), []) for cls in MODELS.values()),
+    *(Case(cls()) for cls in MODELS.values()),
     *LINEAR.values(),
 ]
 
@@ -30,12 +28,16 @@ def calls_odd(model):
     return labels == 1 if type(model).__module__.startswith("pyod.") else labels == -1
 
 
+def cuts(model):
+    return type(model).__module__.startswith("pyod.") or is_outlier_detector(model)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.model).__name__)
 def test_is_where_the_model_cuts(case):
     model = case.fit(X)
     e = whyodd.explain(model, ROWS, exclude_self=False)
     if e.threshold is None:
-        assert find_entry(ADAPTERS, case.model).threshold is None
+        assert not cuts(model)
         return
     odd = calls_odd(model)
     assert 0 < odd.sum() < len(ROWS)
@@ -44,9 +46,8 @@ def test_is_where_the_model_cuts(case):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.model).__name__)
 def test_is_there_for_every_model_that_cuts_and_for_no_other(case):
-    is_pyod = type(case.model).__module__.startswith("pyod.")
-    has_threshold = find_entry(ADAPTERS, case.model).threshold is not None
-    assert has_threshold == (is_pyod or is_outlier_detector(case.model))
+    model = case.fit(X)
+    assert (whyodd.explain(model, ROWS).threshold is not None) == cuts(model)
 
 
 def test_a_network_itself_has_none():

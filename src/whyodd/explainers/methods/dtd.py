@@ -37,6 +37,10 @@ class DeepTaylor(Method):
         """No: it compares with the centers. What normal rows receive is what its relevance is measured by."""
         return False
 
+    def exactness_of(self, network: Any) -> str:
+        """That of the member's own decomposition."""
+        return getattr(network, "exactness", "exact")
+
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:  # noqa: ARG002 - has none
         """Relevance, and unexplained summed on its own, in one pass."""
         return _decomposed(task)

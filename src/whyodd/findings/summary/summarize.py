@@ -47,6 +47,8 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         "noun": e.kind.noun,
         "method": e.method,
         "is_additive": e.is_additive,
+        "exactness": e.exactness,
+        "fidelity": None if e.fidelity is None else dict(e.fidelity),
         "counts": counts,
         "threshold": {
             "value": found.threshold,
@@ -57,8 +59,12 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         "columns": None if found.auto_report is None else _columns(found.auto_report),
         "made_by": found.made_by,
         **told,
-        "notes": [*found.notes, *told["notes"]],
+        "notes": [*found.notes, *told["notes"], *_exactness_notes(e)],
     }
+
+
+def _exactness_notes(e: Any) -> list[str]:
+    return [f"Relevance is {e.label}."] if e.label else []
 
 
 def _columns(report: AutoReport) -> dict[str, Any]:
