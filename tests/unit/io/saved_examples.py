@@ -9,9 +9,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.covariance import OAS, GraphicalLasso, GraphicalLassoCV, ShrunkCovariance
+from sklearn.decomposition import KernelPCA
+from sklearn.ensemble import IsolationForest
+from sklearn.feature_selection import (
+    RFECV,
+    GenericUnivariateSelect,
+    SelectFdr,
+    SelectFpr,
+    SelectFromModel,
+    SelectFwe,
+    SelectPercentile,
+    SequentialFeatureSelector,
+    f_regression,
+    mutual_info_regression,
+)
+from sklearn.linear_model import (
+    ARDRegression,
+    ElasticNet,
+    ElasticNetCV,
+    HuberRegressor,
+    Lars,
+    Lasso,
+    LassoCV,
+    LassoLars,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+    RidgeClassifier,
+    RidgeCV,
+    SGDOneClassSVM,
+)
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import LabelBinarizer, LabelEncoder, OneHotEncoder
 from sklearn.svm import OneClassSVM
+from sklearn.tree import ExtraTreeRegressor
 
 import whyodd
 from contracts.fitted import FITTED, LINEAR
@@ -49,8 +85,7 @@ def examples() -> Iterator[Example]:
         yield Example(name, thing, Rows(new, _FITTED_ON.get(name, saved_files.X)))
     yield from _registered_models()
     yield from _registered_steps()
-    precomputed = OneClassSVM(kernel="precomputed").fit(X @ X.T)
-    yield Example("model OneClassSVM precomputed", precomputed, Rows(NEW @ X.T, X @ X.T))
+    yield from _others()
 
 
 _FITTED_ON = {
@@ -93,6 +128,55 @@ def _registered_steps() -> Iterator[Example]:
         for model in (OneClassSVM(), whyodd.KernelDensity(sigma=1.0)):
             pipeline = make_pipeline(vectorizer, model).fit(texts)
             yield Example(f"pipeline {path} {type(model).__module__[:4]}", pipeline, Rows(texts[:2], texts))
+
+
+_CLASSES = (X[:, 0] > 0.0).astype(int)
+# Estimators of scikit-learn that may be saved and are in no registry, and those with further insides.
+_OTHERS = [
+    IsolationForest(n_estimators=3, max_samples=16, random_state=0),
+    IsolationForest(n_estimators=3, max_samples=16, max_features=2, random_state=0),
+    KernelPCA(2, kernel="rbf", fit_inverse_transform=True),
+    MiniBatchKMeans(2, random_state=np.random.RandomState(0)),
+    ExtraTreeRegressor(random_state=0),
+    NearestNeighbors(algorithm="ball_tree", leaf_size=5),
+    SGDOneClassSVM(average=True, random_state=0),
+    GraphicalLasso(max_iter=5),
+    GraphicalLassoCV(alphas=2, cv=2, max_iter=5),
+    OAS(),
+    ShrunkCovariance(),
+    GenericUnivariateSelect(f_regression, mode="k_best", param=2),
+    SelectFdr(f_regression),
+    SelectFpr(f_regression),
+    SelectFwe(f_regression),
+    SelectPercentile(mutual_info_regression),
+    RFECV(Ridge(), cv=2),
+    SequentialFeatureSelector(LinearRegression(), cv=2),
+    LabelBinarizer(),
+    LabelEncoder(),
+    *(
+        SelectFromModel(model)
+        for model in (
+            *(ARDRegression(), ElasticNet(0.1), ElasticNetCV(cv=2, alphas=2), Lasso(0.1), LassoCV(cv=2, alphas=2)),
+            *(HuberRegressor(), Lars(), LassoLars(0.1), RidgeCV(), RidgeClassifier()),
+            *(LogisticRegression(), LogisticRegressionCV(Cs=2, cv=2)),
+        )
+    ),
+]
+
+
+def _others() -> Iterator[Example]:
+    for place, model in enumerate(_OTHERS):
+        of_labels = isinstance(model, (LabelBinarizer, LabelEncoder))
+        rows = Rows(_CLASSES[:3], _CLASSES) if of_labels else Rows(NEW, X, {"y": _CLASSES})
+        name = f"other {place} {type(getattr(model, 'estimator', None) or model).__name__}"
+        yield Example(name, clone(model).fit(rows.fit, **rows.targets), rows)
+    precomputed = OneClassSVM(kernel="precomputed").fit(X @ X.T)
+    yield Example("other OneClassSVM precomputed", precomputed, Rows(NEW @ X.T, X @ X.T))
+    rare = OneHotEncoder(min_frequency=10, drop="first", handle_unknown="ignore")
+    labels = np.array([["a", "u"]] * 11 + [["b", "v"]] * 11 + [["c", "w"], ["d", "v"]], dtype=object)
+    yield Example("other OneHotEncoder", rare.fit(labels), Rows(labels[-3:], labels))
+    numbers = np.array([[1.0], [2.0], [5.0], [np.nan]] * 3)
+    yield Example("other OneHotEncoder numbers", OneHotEncoder().fit(numbers), Rows(numbers[:4], numbers))
 
 
 def is_estimator(thing: Any) -> bool:
