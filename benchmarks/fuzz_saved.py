@@ -30,6 +30,7 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter, defaultdict
+from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -38,8 +39,9 @@ from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-# What a child may use: bytes of memory beyond what it has when it begins, and seconds for a file.
-MEMORY, SECONDS = 4 << 30, 10.0
+# What a child may use: bytes of memory beyond what it has when it begins, and seconds of work for a file; and
+# how long it is waited for.
+MEMORY, SECONDS, WAITED = 4 << 30, 10.0, 90.0
 # A child is replaced after so many files: what some of them leave behind is not held against the next.
 MOST_FILES = 200
 # Ways to use a thing that must do, for it to count as used; repr() is one.
@@ -50,7 +52,6 @@ FINE, FINDINGS = (REFUSED, USED, ERROR), (CRASH, HANG, ALL_MEMORY, CODE, SENTENC
 # Calls of Python that reading and using a model has no need of.
 FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "subprocess.Popen", "socket.connect")
 FORBIDDEN += ("pickle.find_class", "os.mkdir", "os.remove", "os.rename", "shutil.rmtree", "webbrowser.open")
-OF_NUMBA = ("copyreg", "llvmlite", "numba", "numpy", "whyodd")
 CALLS = (("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("pickle", "loads"))
 CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_folder"))
 
@@ -414,14 +415,14 @@ def is_sentence(text):
 # ---- children ---------------------------------------------------------------------------------------------
 
 
-def serve(connection, rows):
+def serve(connection, rows, usual):
     """Judge files until there are none; all that is printed goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     warnings.simplefilter("ignore")
     called = []
-    sys.addaudithook(lambda *what: called.append(f"{what!r:.200}") if is_forbidden(*what) else None)
+    listen(called)
     used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -432,27 +433,44 @@ def serve(connection, rows):
             path.write_bytes(content)
             called.clear()
             outcome, told = judge(path, rows[name])
-            bad = [call for call in called if folder not in call and "__pycache__" not in call]
-            connection.send((CODE, bad[0]) if bad else (outcome, told))
+            bad = [call for call in called if call not in usual and not any(folder in part for part in call)]
+            connection.send((CODE, f"{bad[0]}") if bad else (outcome, told))
 
 
-def is_forbidden(event, arguments):
-    # Compiled functions that numba has kept are pickles of its own.
-    kept = event == "pickle.find_class" and arguments[0].split(".")[0] in OF_NUMBA
-    return event.startswith(FORBIDDEN) and not kept
+def listen(called):
+    """Note all calls of the system from now on, as tuples of what and of whom."""
+
+    def note(event, arguments):
+        if event.startswith(FORBIDDEN) and not (event.startswith("pickle.") and is_of_numba(sys._getframe())):
+            called.append((event, *map(str, arguments[:2])))
+
+    sys.addaudithook(note)
+
+
+def is_of_numba(frame):
+    """Whether numba reads a compiled function that it has kept, which is a pickle of its own."""
+    while frame is not None and "/numba/" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None
+
+
+def seconds_of(process):
+    """What a process has worked, which another that is busy does not change."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Child:
     """A process that judges files, one after the other."""
 
-    def __init__(self, rows):
-        self.rows = rows
+    def __init__(self, *knows):
+        self.knows = knows
         self.start()
 
     def start(self):
         context = multiprocessing.get_context("fork")
         self.connection, other = context.Pipe()
-        self.process = context.Process(target=serve, args=(other, self.rows), daemon=True)
+        self.process = context.Process(target=serve, args=(other, *self.knows), daemon=True)
         self.process.start()
         other.close()
         self.n_given = 0
@@ -462,7 +480,7 @@ class Child:
             self.end()
             self.start()
         self.n_given += 1
-        self.case, self.since = case, time.monotonic()
+        self.case, self.since, self.worked = case, time.monotonic(), seconds_of(self.process.pid)
         try:
             self.connection.send((case[0], case[2]))
         except BrokenPipeError:  # it ended after its last answer
@@ -478,7 +496,7 @@ class Child:
         except (EOFError, ConnectionError):
             self.process.join()
             return CRASH, f"ended with {self.process.exitcode}"
-        if time.monotonic() - self.since > SECONDS:
+        if seconds_of(self.process.pid) - self.worked > SECONDS or time.monotonic() - self.since > WAITED:
             self.end()
             return HANG, f"more than {SECONDS} s"
         return None
@@ -489,13 +507,13 @@ class Child:
         self.connection.close()
 
 
-def fuzz(files, rows, count, *, seed=0, children=2, keep=None, tell=lambda *_: None):
+def fuzz(files, rows, usual, count, *, seed=0, children=2, keep=None, tell=lambda *_: None):
     """Judge so many changes: outcomes by name, and findings."""
     rng = random.Random(seed)
     waiting = cases(files, count, rng)
     counts, findings = defaultdict(Counter), []
     busy = []
-    for child in [Child(rows) for _ in range(children)]:
+    for child in [Child(rows, usual) for _ in range(children)]:
         if (case := next(waiting, None)) is not None:
             child.give(case)
             busy.append(child)
@@ -521,16 +539,19 @@ def fuzz(files, rows, count, *, seed=0, children=2, keep=None, tell=lambda *_: N
 
 
 def saved_things(only=""):
-    """Files of all examples, and the rows to use them on; made in a child, as this process has one thread."""
+    """Files of all examples, the rows to use them on, and what is called by that.
+
+    They are made in a child, as this process has one thread.
+    """
     with tempfile.TemporaryDirectory() as folder:
         context = multiprocessing.get_context("fork")
         connection, other = context.Pipe()
         maker = context.Process(target=make_things, args=(Path(folder), other, only))
         maker.start()
         other.close()
-        rows = connection.recv()
+        rows, usual = connection.recv()
         maker.join()
-        return {name: Path(folder, name).read_bytes() for name in rows}, rows
+        return {name: Path(folder, name).read_bytes() for name in rows}, rows, usual
 
 
 def make_things(folder, connection, only):
@@ -538,12 +559,16 @@ def make_things(folder, connection, only):
     from unit.io.saved_examples import examples
 
     warnings.simplefilter("ignore")
-    rows = {}
+    rows, called = {}, []
+    listen(called)
     for name, thing, its_rows in examples():
         if only in name:
             whyodd.save(thing, folder / name)
             rows[name] = its_rows
-    connection.send(rows)
+            for use in uses(thing, its_rows, folder):  # compiles what it needs, which is kept on disk
+                with suppress(Exception):
+                    use()
+    connection.send((rows, set(called)))
 
 
 def main():
@@ -561,12 +586,12 @@ def main():
     import whyodd.io.saving  # noqa: F401 - imported once, before the children begin
 
     start = time.monotonic()
-    files, rows = saved_things(options.only)
+    files, *known = saved_things(options.only)
     print(f"{len(files)} things in {time.monotonic() - start:.0f} s")
     start = time.monotonic()
     tell = lambda name, some, outcome, told: print(f"!! {outcome}: {name}: {some!s:.300}\n   {told}", flush=True)  # noqa: E731
     counts, findings = fuzz(
-        *(files, rows, options.count),
+        *(files, *known, options.count),
         seed=options.seed, children=options.children, keep=options.keep, tell=tell,
     )  # fmt: skip
     columns = ("changes", *FINE, *FINDINGS)

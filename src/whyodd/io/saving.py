@@ -141,7 +141,7 @@ def _write(model: Any, draft: Path) -> None:
     stored = _stored(model)
     schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
     parts = {written: stored.read(name) for name, written in names.items()}  # not the insides of search trees
-    for node in _checked(schema):
+    for node in _checked(schema, type(model).__name__):
         _define(node, parts)
     with ZipFile(draft, "w") as file:
         write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
@@ -238,7 +238,7 @@ def _define(node: dict[str, Any], parts: dict[str, bytes]) -> None:
             parts[state["_n_support"]["file"]] = as_part(np.full(2, n, dtype=np.int32))
 
 
-def _checked(schema: dict[str, Any]) -> list[dict[str, Any]]:
+def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     """All nodes of a schema, if they may be saved."""
     try:
         return known_nodes(schema)
@@ -253,6 +253,8 @@ def _checked(schema: dict[str, Any]) -> list[dict[str, Any]]:
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
             "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
         ) from None
+    except ValueError as error:
+        raise ValueError(f"save() cannot store this {kind}: {error}.") from None
 
 
 # ---- loading ----------------------------------------------------------------------------------------------
