@@ -198,7 +198,7 @@ def _member(model: Any, name: str) -> Any:
 
 def _scale(member: Any) -> Scale:
     verdict = getattr(member, "verdict", None)
-    return AffineScale() if verdict is None else verdict.scale  # type: ignore[no-any-return]
+    return AffineScale() if verdict is None else verdict.scale
 
 
 def _spread(member: Any, normal: Any) -> tuple[float, float]:
@@ -222,7 +222,7 @@ def _next_subspaces(model: Any) -> tuple[NDArray[np.intp], ...]:
     most = min(model.local_max_features, 1.0)
     least = model.local_min_features if d * model.local_min_features >= 1 else 1.0
     if most == least:
-        return (np.arange(d),) * model.local_region_iterations
+        return (np.arange(d),) * int(model.local_region_iterations)
     sizes = int(d * least), int(d * most)
     return tuple(
         sample_without_replacement(d, draws.randint(*sizes), random_state=draws)

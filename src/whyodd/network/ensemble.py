@@ -86,7 +86,8 @@ class Part(Rebuilt):
         if self.columns is None:
             return relevance
         spread = np.zeros((len(relevance), d))
-        np.add.at(spread, (slice(None), self.columns), relevance)  # a column may be there twice
+        for place, column in enumerate(self.columns):  # a column may be there twice
+            spread[:, column] += relevance[:, place]
         return spread
 
 
@@ -246,7 +247,7 @@ class EnsembleScore(Rebuilt):
             say = np.maximum(found.relevance, 0.0)[:, columns] + tiny
             total[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say * likely
             weights[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say
-        return np.divide(total, weights, out=np.full(values.shape, np.nan), where=weights > 0.0)
+        return np.asarray(np.divide(total, weights, out=np.full(values.shape, np.nan), where=weights > 0.0))
 
     @cached_property
     def _least(self) -> Floats:
