@@ -81,6 +81,12 @@ class Part(Rebuilt):
             return np.asarray(X @ self.through.matrix.toarray().T)
         return X if self.columns is None else X[:, self.columns]
 
+    def expected(self, X: Floats, **keywords: Any) -> Floats:
+        """What it expects of each variable that it sees in rows (n, d), through a map the nearest such row."""
+        seen = self.seen(X)
+        likely = np.asarray(self.score.expected(seen, **keywords))
+        return likely if self.through is None else np.asarray(X + (likely - seen) @ self.through.shortest)
+
     def spread(self, relevance: Floats, d: int) -> Floats:
         """Relevance of what it sees as relevance of all d variables (n, d)."""
         if self.columns is None:
@@ -161,7 +167,7 @@ class EnsembleScore(Rebuilt):
     def capabilities(self) -> frozenset[str]:
         """What its parts let it do."""
         found = {"work"}
-        if any(_tells_expected(part) for part in self.parts):
+        if any(offers(part.score, "expected") for part in self.parts):
             found.add("expected")
         if all(offers(part.score, "save") for part in self.parts):
             found.add("save")
@@ -238,11 +244,11 @@ class EnsembleScore(Rebuilt):
         # Where nothing is relevant, all that count for the row have a say: next to nothing beside relevance.
         total, weights = np.zeros((2, *values.shape))
         for found in self._contributions(values, combined, own, None):
-            if not _tells_expected(found.part):
+            if not offers(found.part.score, "expected"):
                 continue
             columns = slice(None) if found.part.columns is None else found.part.columns
             keywords = {} if own is None else {"own": np.asarray(own)[found.rows]}
-            likely = found.part.score.expected(found.part.seen(values[found.rows]), **keywords)
+            likely = found.part.expected(values[found.rows], **keywords)
             tiny = np.finfo(np.float64).tiny * found.weight[:, None]
             say = np.maximum(found.relevance, 0.0)[:, columns] + tiny
             total[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say * likely
@@ -310,10 +316,6 @@ class _Combined(NamedTuple):
     weights: Floats
     lifted: Floats
     rest: Floats
-
-
-def _tells_expected(part: Part) -> bool:
-    return part.through is None and offers(part.score, "expected")
 
 
 def _training_rows(part: Part) -> Floats | None:

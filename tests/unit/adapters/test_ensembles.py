@@ -113,8 +113,9 @@ class TestSUOD:
         e = whyodd.explain(model, ROWS)
         assert e.relevance.shape == (20, 4)
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
-        # Where nothing is expected in these columns, nothing is said.
-        assert np.isnan(e.expected).all()
+        # What is expected is the nearest row whose projection is: relevant variables differ from it.
+        np.testing.assert_array_equal(np.sign(ROWS - e.expected), e.direction)
+        assert not np.isnan(e.expected).any()
 
     @pytest.mark.filterwarnings("ignore:UNK does not have a predefined code")
     def test_projection_before_a_member_without_a_way_back_is_refused(self):
