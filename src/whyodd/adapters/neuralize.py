@@ -29,11 +29,31 @@ from whyodd.adapters.pyod_models import (
     scale_of_pyod_svm,
 )
 from whyodd.adapters.pyod_neighbors import from_pyod_inne
+from whyodd.adapters.pyod_sampling import from_pyod_sampling
+from whyodd.adapters.pyod_sums import (
+    from_pyod_copod,
+    from_pyod_ecod,
+    from_pyod_hbos,
+    from_pyod_loda,
+    from_pyod_mad,
+    from_pyod_pca,
+    row_by_row,
+    scale_of_pyod_hbos,
+    scale_of_pyod_loda,
+)
 from whyodd.adapters.refusals import REFUSALS
 from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
 from whyodd.adapters.sklearn_covariance import from_covariance, mahalanobis
+from whyodd.adapters.sklearn_decomposition import (
+    from_factor_analysis,
+    from_fast_ica,
+    from_pca,
+    from_sparse_pca,
+    from_truncated_svd,
+    reconstruction_error,
+)
 from whyodd.adapters.sklearn_density import from_kernel_density
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
@@ -86,6 +106,11 @@ COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
+
+TERMS = Family("a look-up per value", "R ≥ 0 add up to o")
+PROJECTIONS = Family("a look-up per projection", "R ≥ 0, and what belongs to no variable, add up to o")
+RECONSTRUCTIONS = Family("two matrix products", "R ≥ 0 add up to o")
+POINTS = Family("a distance per component", "R ≥ 0 add up to o")
 
 
 def _own_score(model: Any, X: Any) -> Floats:
@@ -162,14 +187,29 @@ ADAPTERS: dict[str, Adapter] = {
         ENSEMBLE,
         scale=scale_of_ensemble,
     ),
+    "pyod.models.copod.COPOD": Adapter(
+        from_pyod_copod, "-log share of values in the longer tail, over all variables", TERMS, own=row_by_row
+    ),
+    "pyod.models.ecod.ECOD": Adapter(
+        from_pyod_ecod, "-log share of values in the rarer tail, over all variables", TERMS, own=row_by_row
+    ),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
     ),
     "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
+    "pyod.models.hbos.HBOS": Adapter(
+        from_pyod_hbos,
+        "log density below that of the fullest bin, over all variables",
+        TERMS,
+        scale=scale_of_pyod_hbos,
+    ),
     "pyod.models.kde.KDE": Adapter(
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.loda.LODA": Adapter(
+        from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
+    ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
     "pyod.models.lscp.LSCP": Adapter(
         from_lscp,
@@ -178,6 +218,7 @@ ADAPTERS: dict[str, Adapter] = {
         own=next_scores_of_lscp,
         scale=scale_of_ensemble,
     ),
+    "pyod.models.mad.MAD": Adapter(from_pyod_mad, "robust deviation from the median", TERMS),
     "pyod.models.mcd.MCD": Adapter(
         from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
     ),
@@ -186,6 +227,10 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "pyod.models.suod.SUOD": Adapter(
         from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
+    ),
+    "pyod.models.pca.PCA": Adapter(from_pyod_pca, "weighted distances to the principal axes", POINTS),
+    "pyod.models.sampling.Sampling": Adapter(
+        from_pyod_sampling, "distance to the nearest of a few training rows", NEIGHBORS
     ),
     "sklearn.cluster._kmeans.KMeans": Adapter(
         from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
@@ -198,6 +243,27 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.decomposition._factor_analysis.FactorAnalysis": Adapter(
+        from_factor_analysis, "half the squared Mahalanobis distance", COVARIANCES, scale=_log_density
+    ),
+    "sklearn.decomposition._fastica.FastICA": Adapter(
+        from_fast_ica, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._incremental_pca.IncrementalPCA": Adapter(
+        from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._pca.PCA": Adapter(
+        from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._sparse_pca.MiniBatchSparsePCA": Adapter(
+        from_sparse_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._sparse_pca.SparsePCA": Adapter(
+        from_sparse_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._truncated_svd.TruncatedSVD": Adapter(
+        from_truncated_svd, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
     ),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
         from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density
@@ -290,8 +356,13 @@ def _verdict(model: Any, scale: Scale) -> Verdict:
     else:
         offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
         cut, known = None if offset is None else -float(np.ravel(offset)[0]), None
-    threshold = None if cut is None else _finite(scale.outlierness(cut))
+    threshold = None if cut is None else _finite(scale.outlierness(cut + _rounding(float(cut), scale)))
     return Verdict(scale, threshold, known, contamination)
+
+
+def _rounding(cut: float, scale: Scale) -> float:
+    """More than sums round by: a row that scores the threshold itself, as some often do, is no outlier."""
+    return 1e-12 * max(abs(cut), abs(scale.shift)) if isinstance(scale, AffineScale) else 0.0
 
 
 def _finite(value: Any) -> float | None:
