@@ -95,7 +95,8 @@ def from_feature_bagging(model: Any) -> EnsembleScore:
 
     Average or maximum of the ``decision_function`` of its members, each on its own columns
     (``estimators_features_``). For training rows without themselves, where the members keep them, o + floor
-    is ``decision_scores_``.
+    is ``decision_scores_``. Members that count the rows of a call among those of training (ECOD, COPOD) are
+    explained for each row alone: so is the ensemble.
     """
     require_fitted(model, "decision_scores_")
     parts = [
