@@ -13,16 +13,23 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import polars as pl
+from pyod.models.cblof import CBLOF
 from pyod.models.copod import COPOD
 from pyod.models.ecod import ECOD
+from pyod.models.feature_bagging import FeatureBagging
 from pyod.models.hbos import HBOS
+from pyod.models.inne import INNE
+from pyod.models.knn import KNN
 from pyod.models.loda import LODA
+from pyod.models.lof import LOF
+from pyod.models.lscp import LSCP
 from pyod.models.mad import MAD
 from pyod.models.pca import PCA as DistancesToAxes  # noqa: N811 - scikit-learn has one too
 from scipy import sparse
@@ -91,7 +98,7 @@ NEW_TEXTS = ["one six", "two three"]
 
 def things():
     """What is saved, by the name of its file."""
-    return {**models(), **networks(), **members(), **pipelines(), **patches(), **texts()}
+    return {**models(), **networks(), **members(), **ensembles(), **pipelines(), **patches(), **texts()}
 
 
 def models():
@@ -142,6 +149,23 @@ def members():
         "reconstruction": PCA(2).fit(X),
     }
     return {f"sum-{name}": whyodd.neuralize(model) for name, model in made.items()}
+
+
+def ensembles():
+    """Members made of members, and those measured against a few points."""
+    made = {
+        "average": FeatureBagging(KNN(n_neighbors=2), n_estimators=2, random_state=0),
+        "clusters": CBLOF(n_clusters=5, alpha=0.8, use_weights=True, random_state=0),
+        "manhattan": KNN(n_neighbors=2, metric="manhattan"),
+        "maximum": FeatureBagging(LOF(n_neighbors=2), n_estimators=2, combination="max", random_state=0),
+        "selection": LSCP(
+            [LOF(n_neighbors=2), LOF(n_neighbors=3)], local_region_size=5, n_bins=2, random_state=0
+        ),
+        "spheres": INNE(n_estimators=3, max_samples=4, random_state=0),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # LSCP would rather have larger regions
+        return {f"ensemble-{name}": whyodd.neuralize(model.fit(X)) for name, model in made.items()}
 
 
 def pipelines():
