@@ -19,8 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, OTHERS, Case, own_scores
-from reference import pooled
+from contracts.every import EVERY, MEMBERS
+from contracts.fitted import FITTED, LINEAR, Case, own_scores
+from contracts.fitted_ensembles import ENSEMBLES
+from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
@@ -33,10 +35,8 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 20.0)])
 
 # Every adapter with each of its fitted models, every own model as it is constructed by default.
-NETWORKS = [case for cases in FITTED.values() for case in cases]
-MEMBERS = [case for cases in OTHERS.values() for case in cases]
-ADAPTED = NETWORKS + MEMBERS
-NETWORKS += [Case(cls()) for cls in MODELS.values()]
+NETWORKS = [case for cases in FITTED.values() for case in cases] + [Case(cls()) for cls in MODELS.values()]
+ADAPTED = [case for cases in EVERY.values() for case in cases]
 
 
 def _name(case):
@@ -44,9 +44,8 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() | LINEAR.keys() | OTHERS.keys() == ADAPTERS.keys()
-    assert all(FITTED.values())
-    assert all(OTHERS.values())
+    assert EVERY.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert all(EVERY.values())
 
 
 @pytest.mark.parametrize("path", ADAPTERS)
@@ -62,9 +61,9 @@ def test_adapter_says_how_the_models_own_score_is_recovered(adapter):
     assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
-@pytest.mark.parametrize("path", FITTED | OTHERS)
+@pytest.mark.parametrize("path", EVERY)
 def test_fitted_models_are_those_of_the_adapter(path):
-    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in (FITTED | OTHERS)[path])
+    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in EVERY[path])
 
 
 @pytest.mark.parametrize("case", ADAPTED, ids=_name)
@@ -134,7 +133,7 @@ class TestNetworkOfAModel:
         assert_agrees(whyodd.explain(model, X), pooled.explain_network(X, network, own), network)
 
 
-@pytest.mark.parametrize("case", MEMBERS, ids=_name)
+@pytest.mark.parametrize("case", [case for cases in MEMBERS.values() for case in cases], ids=_name)
 class TestMemberOfAModel:
     """What becomes neither a distance network nor a linear score."""
 
@@ -150,7 +149,7 @@ class TestMemberOfAModel:
         np.testing.assert_allclose(e.outlierness[5:].mean(), 1.0, rtol=1e-9)
 
     def test_behind_a_map_it_conserves_and_is_in_the_units_before(self, case):
-        if case.columns is not None:
+        if not offers(whyodd.neuralize(case.fit(X)), "through") or case.columns is not None:
             return
         names = ["a", "b", "c", "d"]
         steps = make_pipeline(StandardScaler(), PCA(4), clone(case.model))
@@ -176,6 +175,20 @@ class TestMemberOfAModel:
         gc.collect()
         assert gone() is None
         np.testing.assert_array_equal(member.outlierness(case.rows(ROWS)), before)
+
+
+@pytest.mark.parametrize("case", [case for cases in ENSEMBLES.values() for case in cases], ids=_name)
+class TestEnsemble:
+    def test_is_explained_as_the_plain_loops_have_it(self, case):
+        model = case.fit(X)
+        member, e = whyodd.neuralize(model), whyodd.explain(model, ROWS)
+        for row, x in enumerate(ROWS):
+            found = ensembles.explain(member, x)
+            size = np.abs(found.relevance).max()
+            np.testing.assert_allclose(e.relevance[row], found.relevance, rtol=1e-9, atol=1e-9 * size)
+            np.testing.assert_allclose(e.outlierness[row], found.outlierness, rtol=1e-9)
+            rounding = 1e-9 * found.outlierness
+            np.testing.assert_allclose(e.unexplained[row], found.unexplained, rtol=1e-9, atol=rounding)
 
 
 @pytest.mark.parametrize("path", LINEAR)

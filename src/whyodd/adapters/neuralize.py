@@ -10,6 +10,13 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from whyodd.adapters.class_paths import class_path, find_entry, public_path
+from whyodd.adapters.ensembles import (
+    from_feature_bagging,
+    from_lscp,
+    from_suod,
+    next_scores_of_lscp,
+    scale_of_ensemble,
+)
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
@@ -21,6 +28,7 @@ from whyodd.adapters.pyod_models import (
     from_pyod_ocsvm,
     scale_of_pyod_svm,
 )
+from whyodd.adapters.pyod_neighbors import from_pyod_inne
 from whyodd.adapters.pyod_sampling import from_pyod_sampling
 from whyodd.adapters.pyod_sums import (
     from_pyod_copod,
@@ -33,6 +41,7 @@ from whyodd.adapters.pyod_sums import (
     scale_of_pyod_hbos,
     scale_of_pyod_loda,
 )
+from whyodd.adapters.refusals import REFUSALS
 from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
@@ -91,6 +100,8 @@ class Family(NamedTuple):
 
 DISTANCES = Family("three matrix products", "R ≥ 0, and what belongs to no variable, add up to o")
 NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no variable, add up to o")
+SPHERES = Family("a distance per sphere", "R ≥ 0, and what belongs to no variable, add up to o")
+ENSEMBLE = Family("that of its members", "R of its members, and what belongs to no variable, add up to o")
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
@@ -170,6 +181,12 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.feature_bagging.FeatureBagging": Adapter(
+        from_feature_bagging,
+        "combined scores of members on subsets of columns",
+        ENSEMBLE,
+        scale=scale_of_ensemble,
+    ),
     "pyod.models.copod.COPOD": Adapter(
         from_pyod_copod, "-log share of values in the longer tail, over all variables", TERMS, own=row_by_row
     ),
@@ -179,6 +196,7 @@ ADAPTERS: dict[str, Adapter] = {
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
     ),
+    "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
     "pyod.models.hbos.HBOS": Adapter(
         from_pyod_hbos,
         "log density below that of the fullest bin, over all variables",
@@ -193,12 +211,22 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
     ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.lscp.LSCP": Adapter(
+        from_lscp,
+        "mean score of the members that are competent near a row",
+        ENSEMBLE,
+        own=next_scores_of_lscp,
+        scale=scale_of_ensemble,
+    ),
     "pyod.models.mad.MAD": Adapter(from_pyod_mad, "robust deviation from the median", TERMS),
     "pyod.models.mcd.MCD": Adapter(
         from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
     ),
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "pyod.models.suod.SUOD": Adapter(
+        from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
     ),
     "pyod.models.pca.PCA": Adapter(from_pyod_pca, "weighted distances to the principal axes", POINTS),
     "pyod.models.sampling.Sampling": Adapter(
@@ -355,6 +383,9 @@ def _unsupported(model: object) -> str:
     if hasattr(model, "explain"):
         name = type(model).__name__
         return f"{name} is made of networks and explains what it is given itself: call model.explain(...)."
+    refusal = find_entry(REFUSALS, model)
+    if refusal is not None:
+        return f"{type(model).__name__} {refusal}"
     own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
     foreign = ", ".join(public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
     supported = f"{own}, {foreign}, whyodd.DistanceNetwork"

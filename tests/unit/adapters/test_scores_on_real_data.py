@@ -8,11 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, OTHERS, own_scores
+from contracts.every import EVERY
+from contracts.fitted import LINEAR, own_scores
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
 
-CASES = [case for cases in (FITTED | OTHERS).values() for case in cases]
+CASES = [case for cases in EVERY.values() for case in cases]
 # What scikit-learn says of columns that are differences of others is true.
 pytestmark = [
     pytest.mark.data,

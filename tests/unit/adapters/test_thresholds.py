@@ -8,7 +8,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, OTHERS, Case
+from contracts.every import EVERY
+from contracts.fitted import LINEAR, Case
 from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
@@ -16,7 +17,7 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 # Some almost on training rows, where even the narrowest bandwidth finds them normal.
 ROWS = np.vstack([1.001 * X, RNG.normal(size=(20, 4)), 2.0 * X])
 CASES = [
-    *(case for cases in (FITTED | OTHERS).values() for case in cases),
+    *(case for cases in EVERY.values() for case in cases),
     *(Case(cls()) for cls in MODELS.values()),
     *LINEAR.values(),
 ]
