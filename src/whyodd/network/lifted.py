@@ -44,8 +44,8 @@ class LiftedScore:
     """
 
     score: Any
-    ahead: Floats
-    back: Floats
+    ahead: NDArray[np.floating]
+    back: NDArray[np.floating]
 
     @property
     def capabilities(self) -> frozenset[str]:
