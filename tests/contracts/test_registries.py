@@ -164,6 +164,10 @@ class TestMemberOfAModel:
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-7)
         told = e.expected[~np.isnan(e.expected)]
         assert np.all(np.abs(told - 100.0) < 10.0 * np.abs(ROWS).max())
+        if offers(e.network, "expected"):
+            other = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names), method="occlusion")
+            np.testing.assert_allclose(other.outlierness, e.outlierness, rtol=1e-7)
+            assert np.isfinite(other.relevance).all()
 
     def test_is_saved_and_loaded(self, case, tmp_path):
         member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)

@@ -156,7 +156,13 @@ _OTHERS = [
     *(
         SelectFromModel(model)
         for model in (
-            *(ARDRegression(), ElasticNet(0.1), ElasticNetCV(cv=2, alphas=2), Lasso(0.1), LassoCV(cv=2, alphas=2)),
+            *(
+                ARDRegression(),
+                ElasticNet(0.1),
+                ElasticNetCV(cv=2, alphas=2),
+                Lasso(0.1),
+                LassoCV(cv=2, alphas=2),
+            ),
             *(HuberRegressor(), Lars(), LassoLars(0.1), RidgeCV(), RidgeClassifier()),
             *(LogisticRegression(), LogisticRegressionCV(Cs=2, cv=2)),
         )
