@@ -352,7 +352,7 @@ def uses(thing, rows, folder):
         return lambda: getattr(thing, name)(*arguments)
 
     yield lambda: repr(thing)
-    if hasattr(type(thing), "relevance") or "relevance" in vars(thing):
+    if hasattr(type(thing), "relevance") or "relevance" in getattr(thing, "__dict__", ()):
         names = ("expected", "direction", "is_odd", "summed_relevance", "whole", "per_window", "n_windows")
         yield from (ask(name) for name in names)
         yield from (call(name) for name in ("to_frame", "to_dict", "to_shap", "_repr_html_"))

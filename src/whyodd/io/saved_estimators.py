@@ -38,7 +38,6 @@ _MOST = {
     "n_knots": 10**6,
     "n_resampling": 10**6,
 }
-_NEIGHBORS_OF_TREES = ("ball_tree", "kd_tree")
 
 
 def check_estimators(loaded: Any) -> None:
@@ -171,8 +170,10 @@ def _check_kernel_density(model: Any) -> None:
 
 
 def _check_search_tree(tree: Any, n: int | None, columns: int) -> None:
-    rows, *_, weights = tree.__getstate__()
+    rows, *_, metric, weights = tree.__getstate__()
     expect("a search tree", rows.shape == (rows.shape[0] if n is None else n, columns))
+    if type(metric).__name__.startswith("Minkowski"):  # the others have no weights of columns
+        expect("the distance of a search tree", len(metric.__getstate__()[1]) in (0, columns))
     expect("the weights of a search tree", weights is None or len(weights) == len(rows))
 
 

@@ -167,6 +167,13 @@ def _check_names(node: Node, own_names: Mapping[str, str]) -> None:
     if loader == "NdArrayNode" and node["type"] == "json" and len(node["shape"]["content"]) != 1:
         # NumPy would look into its members, and those of their members, for what the shape may be.
         raise Refused(f"{name} of objects in several dimensions")
+    if name in _DISTANCES and not _is_tuple_of(node["content"], 3):
+        # Compiled code takes them out of it without a look at how many there are.
+        raise Refused(f"{name} without its three numbers")
+
+
+def _is_tuple_of(node: Node, n: int) -> bool:
+    return node["__loader__"] == "TupleNode" and len(node["content"]) == n
 
 
 def _check_numbers(nodes: Iterable[Node]) -> None:

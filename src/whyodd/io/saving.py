@@ -8,7 +8,7 @@ import zlib
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
@@ -31,6 +31,9 @@ from whyodd.io.saved_types import (
     put_in_place,
 )
 from whyodd.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
 # Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance, weights)
@@ -140,13 +143,14 @@ def _versions() -> dict[str, str]:
 def _write(model: Any, draft: Path) -> None:
     stored = _stored(model)
     schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
-    parts = {written: stored.read(name) for name, written in names.items()}  # not the insides of search trees
+    places = {written: name for name, written in names.items()}  # not of the insides of search trees
+    defined: dict[str, bytes] = {}
     for node in _checked(schema, type(model).__name__):
-        _define(node, parts)
+        defined |= _defined(node, lambda written: stored.read(places[written]))
     with ZipFile(draft, "w") as file:
         write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
-        for name, data in parts.items():
-            write_part(file, name, plain(data))
+        for written, name in places.items():
+            write_part(file, written, defined.get(written) or plain(stored.read(name)))
         write_part(file, _SCHEMA, json.dumps(schema).encode())
 
 
@@ -229,13 +233,13 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     return number(schema), names
 
 
-def _define(node: dict[str, Any], parts: dict[str, bytes]) -> None:
-    """Put right in the parts what scikit-learn has left as the memory was: of sparse rows, ``_n_support``."""
-    if full_name(node) == "sklearn.svm._classes.OneClassSVM" and node["__loader__"] == "ObjectNode":
-        state = node["content"]["content"]
-        if "_n_support" in state:
-            n = np.load(BytesIO(parts[state["support_"]["file"]])).size
-            parts[state["_n_support"]["file"]] = as_part(np.full(2, n, dtype=np.int32))
+def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
+    """Parts of a node that scikit-learn has left as the memory was, put right: of sparse rows, ``_n_support``."""
+    if full_name(node) != "sklearn.svm._classes.OneClassSVM" or "_n_support" not in node["content"]["content"]:
+        return {}
+    state = node["content"]["content"]
+    n = np.load(BytesIO(read(state["support_"]["file"]))).size
+    return {state["_n_support"]["file"]: as_part(np.full(2, n, dtype=np.int32))}
 
 
 def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
