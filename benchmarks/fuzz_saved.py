@@ -35,7 +35,6 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -50,7 +49,15 @@ REFUSED, USED, ERROR = "refused", "used", "error"
 CRASH, HANG, ALL_MEMORY, CODE, SENTENCE = "crash", "hang", "memory", "code", "no sentence"
 FINE, FINDINGS = (REFUSED, USED, ERROR), (CRASH, HANG, ALL_MEMORY, CODE, SENTENCE)
 # Calls of Python that reading and using a model has no need of.
-FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "subprocess.Popen", "socket.connect")
+FORBIDDEN = (
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.spawn",
+    "subprocess.Popen",
+    "socket.connect",
+)
 FORBIDDEN += ("pickle.find_class", "os.mkdir", "os.remove", "os.rename", "shutil.rmtree", "webbrowser.open")
 CALLS = (("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("pickle", "loads"))
 CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_folder"))
@@ -58,10 +65,43 @@ CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_fold
 
 # ---- changes ----------------------------------------------------------------------------------------------
 
-NUMBERS = (0, -1, 1, 2, 1000, 10**9, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.5, 1e308, float("nan"), float("inf"))
-TEXTS = ("", "a", "os.system", "__import__('os').system('touch hacked')", "/tmp/hacked", "precomputed", "x" * 10_000)
+NUMBERS = (
+    0,
+    -1,
+    1,
+    2,
+    1000,
+    10**9,
+    2**31,
+    2**63,
+    -(2**63),
+    10**30,
+    0.5,
+    -0.5,
+    1e308,
+    float("nan"),
+    float("inf"),
+)
+TEXTS = (
+    "",
+    "a",
+    "os.system",
+    "__import__('os').system('touch hacked')",
+    "/tmp/hacked",
+    "precomputed",
+    "x" * 10_000,
+)
 PLAIN = [json.dumps(value) for value in (*NUMBERS, *TEXTS, None, True, [], {}, [[1]], {"a": [1]})]
-LOADERS = ("ObjectNode", "DictNode", "ListNode", "TupleNode", "SetNode", "NdArrayNode", "JsonNode", "FunctionNode")
+LOADERS = (
+    "ObjectNode",
+    "DictNode",
+    "ListNode",
+    "TupleNode",
+    "SetNode",
+    "NdArrayNode",
+    "JsonNode",
+    "FunctionNode",
+)
 LOADERS += ("ConstructorFromReduceNode", "RandomStateNode", "SparseMatrixNode", "PartialNode", "TreeNode")
 DTYPES = ("f4", "f8", "i4", "i8", "u1", "?", "c16", "U3", "M8[s]", ">f8", "f2")
 CELLS = (0, -1, 1, 10**9, 2**31 - 1, 2**62, float("nan"), float("inf"), float("-inf"), 1e308, 1e-308)
@@ -144,7 +184,12 @@ def name_it(schema, path, call, rng):  # noqa: ARG001
 
 def call_it(schema, path, call, rng):
     """A function that somebody else wrote, called with a text."""
-    text = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": '"touch hacked"'}
+    text = {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": '"touch hacked"',
+    }
     node = {"__module__": call[0], "__class__": call[1], "__loader__": "ConstructorFromReduceNode"}
     replace(schema, path, {**node, "content": {**text, "__loader__": "TupleNode", "content": [text]}}, rng)
 
@@ -340,8 +385,9 @@ def by_kind(found):
 
 def uses(thing, rows, folder):
     """Everything that is done with what was loaded, one by one."""
-    import whyodd
     from sklearn.base import clone
+
+    import whyodd
     from unit.io.saved_examples import is_estimator
     from whyodd.explainers.explaining import explained_by
 
@@ -377,8 +423,9 @@ def uses(thing, rows, folder):
 
 def traced(thing, rows):
     """A step in a pipeline, explained."""
-    import whyodd
     from sklearn.pipeline import make_pipeline
+
+    import whyodd
 
     model = whyodd.KernelDensity(sigma=1.0).fit(thing.transform(rows.fit))
     whyodd.explain(make_pipeline(thing, model), rows.new)
@@ -572,7 +619,9 @@ def make_things(folder, connection, only):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=25_000, help="changes in all")
     parser.add_argument("--only", default="", help="things whose names hold this")
     parser.add_argument("--seed", type=int, default=0)
@@ -581,15 +630,15 @@ def main():
     options = parser.parse_args()
     if options.keep:
         options.keep.mkdir(exist_ok=True)
-    import sklearn.experimental.enable_iterative_imputer
-    import unit.io.saved_examples
     import whyodd.io.saving  # noqa: F401 - imported once, before the children begin
 
     start = time.monotonic()
     files, *known = saved_things(options.only)
     print(f"{len(files)} things in {time.monotonic() - start:.0f} s")
     start = time.monotonic()
-    tell = lambda name, some, outcome, told: print(f"!! {outcome}: {name}: {some!s:.300}\n   {told}", flush=True)  # noqa: E731
+    tell = lambda name, some, outcome, told: print(
+        f"!! {outcome}: {name}: {some!s:.300}\n   {told}", flush=True
+    )  # noqa: E731
     counts, findings = fuzz(
         *(files, *known, options.count),
         seed=options.seed, children=options.children, keep=options.keep, tell=tell,

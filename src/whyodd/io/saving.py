@@ -235,7 +235,10 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
     """Parts of a node that scikit-learn has left as the memory was, put right: of sparse rows, ``_n_support``."""
-    if full_name(node) != "sklearn.svm._classes.OneClassSVM" or "_n_support" not in node["content"]["content"]:
+    if (
+        full_name(node) != "sklearn.svm._classes.OneClassSVM"
+        or "_n_support" not in node["content"]["content"]
+    ):
         return {}
     state = node["content"]["content"]
     n = np.load(BytesIO(read(state["support_"]["file"]))).size

@@ -44,6 +44,11 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTrans
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from made_up.stacks import stack
+from whyodd.inputs.standardizing import Standardizing
+from whyodd.maths.learned_poolings import LearnedMean, LearnedScore
+from whyodd.network.embedded_distance import EmbeddedDistance
+from whyodd.network.network_reconstruction import NetworkReconstruction
 
 NUMBERS = "numbers.json"
 
@@ -98,7 +103,8 @@ NEW_TEXTS = ["one six", "two three"]
 
 def things():
     """What is saved, by the name of its file."""
-    return {**models(), **networks(), **members(), **ensembles(), **pipelines(), **patches(), **texts()}
+    members_of_the_waist = {**networks(), **members(), **ensembles(), **neural()}
+    return {**models(), **members_of_the_waist, **pipelines(), **patches(), **texts()}
 
 
 def models():
@@ -166,6 +172,19 @@ def ensembles():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # LSCP would rather have larger regions
         return {f"ensemble-{name}": whyodd.neuralize(model.fit(X)) for name, model in made.items()}
+
+
+def neural():
+    """What neural detectors become; torch is not needed for them."""
+    entry = Standardizing(X.mean(axis=0), X.std(axis=0))
+    d = X.shape[1]
+    weights, score = stack([3, 4, 3], ["relu", "softmax"]), stack([3, 4, 1], ["tanh", []])
+    return {
+        "neural-embedded": EmbeddedDistance(stack([d, 4, 2], ["relu", "elu"]), np.array([0.1, 0.2]), entry),
+        "neural-mean": whyodd.DistanceNetwork(X, pooling=LearnedMean(weights)),
+        "neural-reconstruction": NetworkReconstruction(stack([d, 2, d], ["tanh", []]), entry),
+        "neural-score": whyodd.DistanceNetwork(X, pooling=LearnedScore(score)),
+    }
 
 
 def pipelines():
