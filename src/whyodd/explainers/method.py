@@ -229,6 +229,7 @@ _LACKS = {
     "centers": "knows no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
     "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
     "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
+    "splits": "has no trees whose splits isolate rows. Leave method out, or choose 'dtd'.",
 }
 
 

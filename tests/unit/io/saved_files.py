@@ -109,6 +109,7 @@ def models():
         "KernelDensity": whyodd.KernelDensity(),
         "KernelDensity-student": whyodd.KernelDensity(kernel=whyodd.kernels.Student(2.0, 1.0, 0.5)),
         "ExemplarMixture": whyodd.ExemplarMixture(),
+        "KernelPCA": whyodd.KernelPCA(),
         "KNearestNeighbors": whyodd.KNearestNeighbors(),
         "LocalOutlierFactor": whyodd.LocalOutlierFactor(),
         "GaussianMixture": whyodd.GaussianMixture(2, random_state=np.random.RandomState(3)),
