@@ -245,26 +245,32 @@ class EnsembleScore(Rebuilt):
             progress(len(values))
         return Decomposition(relevance.astype(dtype, copy=False), unexplained, combined.outlierness)
 
-    def expected(self, X: Any, *, own: Indices | None = None) -> Floats:
+    def expected(self, X: Any, *, own: Indices | None = None, **work: Any) -> Floats:
         """What normal rows have (n, d), as the parts say it that find a variable relevant.
 
-        The mean of what they expect, weighted by the relevance that they give it; NaN where none knows.
+        The mean of what they expect, weighted by the relevance that they give it. A variable without
+        relevance that no part looks at is expected to be as it is; NaN where one has relevance of parts that
+        cannot tell.
         """
         values, _ = rows_in_doubles(X, self.n_features)
         combined = self._combined(values, self._standings(values, own, None))
-        # Where nothing is relevant, all that count for the row have a say: next to nothing beside relevance.
-        total, weights = np.zeros((2, *values.shape))
+        total, weights, relevance = np.zeros((3, *values.shape))
+        every = np.arange(values.shape[1])
         for found in self._contributions(values, combined, own):
+            relevance[found.rows] += np.abs(found.relevance)
             if not offers(found.part.score, "expected"):
                 continue
-            columns = slice(None) if found.part.columns is None else found.part.columns
+            columns = every if found.part.columns is None else found.part.columns
             keywords = {} if own is None else {"own": np.asarray(own)[found.rows]}
+            keywords |= work if offers(found.part.score, "work") else {}
             likely = found.part.expected(values[found.rows], **keywords)
+            # Where nothing is relevant, all that count have a say: next to nothing beside relevance.
             tiny = np.finfo(np.float64).tiny * found.weight[:, None]
             say = np.maximum(found.relevance, 0.0)[:, columns] + tiny
-            total[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say * likely
-            weights[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say
-        return np.asarray(np.divide(total, weights, out=np.full(values.shape, np.nan), where=weights > 0.0))
+            total[np.ix_(found.rows, columns)] += say * likely
+            weights[np.ix_(found.rows, columns)] += say
+        unknown = np.where(relevance > 0.0, np.nan, values)
+        return np.asarray(np.divide(total, weights, out=unknown, where=weights > 0.0))
 
     @cached_property
     def _least(self) -> Floats:

@@ -139,6 +139,18 @@ def test_expected_is_what_the_relevant_member_says():
     np.testing.assert_allclose(ensemble.expected([[10.0, 0.0, 0.0]])[0, 0], 0.0, atol=1e-9)
 
 
+def test_nothing_is_expected_where_members_that_find_a_reason_cannot_tell():
+    ensemble = EnsembleScore((Part(NETWORK, columns=[0, 1, 2]), Part(SumOfSquares(), columns=[2])), EVEN, 3)
+    assert not np.isnan(ensemble.expected(ROWS)).any()
+    alone = EnsembleScore((Part(NEAREST, columns=[0, 1, 2]), Part(SumOfSquares(), columns=[3])), EVEN, 4)
+    rows = np.column_stack([ROWS, np.ones(7)])
+    found = alone.expected(rows)
+    assert np.isnan(found[:, 3]).all()
+    assert not np.isnan(found[:, :3]).any()
+    rows[:, 3] = 0.0
+    np.testing.assert_array_equal(alone.expected(rows)[:, 3], 0.0)
+
+
 def test_progress_is_told_once():
     told = []
     ENSEMBLE.decompose(ROWS, progress=told.append)
