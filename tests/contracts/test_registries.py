@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 from contracts.every import EVERY, MEMBERS
-from contracts.fitted import FITTED, LINEAR, Case, own_scores
+from contracts.fitted import FITTED, LINEAR, Case, own_scores, said
 from contracts.fitted_ensembles import ENSEMBLES
+from contracts.neural import NEURAL
 from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -45,11 +46,14 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert EVERY.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert EVERY.keys() | LINEAR.keys() | NEURAL.keys() == ADAPTERS.keys()
     assert all(EVERY.values())
+    assert all(NEURAL.values())
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.torch) if path in NEURAL else path for path in ADAPTERS]
+)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
@@ -84,13 +88,13 @@ class TestAdapter:
             assert alone.threshold == e.threshold
         if not hasattr(model, "decision_scores_"):
             return
-        # Of each row by itself: what ECOD and COPOD say depends on the others.
-        chances = [model.predict_proba(row[None])[0, 1] for row in rows]
+        chances = said(model, "predict_proba", rows)[:, 1]
         np.testing.assert_allclose(alone.probability, chances, rtol=1e-9, atol=1e-9)
         verdict = whyodd.neuralize(model).verdict
         assert verdict.contamination == model.contamination
+        n_scores = len(model.decision_scores_)  # of the rows that were drawn, if some were
         n_above = [(verdict.training >= o).sum() for o in alone.outlierness]
-        np.testing.assert_allclose(alone.p_value, (1 + np.array(n_above)) / (1 + len(X)), rtol=1e-15)
+        np.testing.assert_allclose(alone.p_value, (1 + np.array(n_above)) / (1 + n_scores), rtol=1e-15)
 
     def test_columns_of_a_frame_are_matched_by_name(self, case):
         names = ["a", "b", "c", "d"]
@@ -160,6 +164,10 @@ class TestMemberOfAModel:
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-7)
         told = e.expected[~np.isnan(e.expected)]
         assert np.all(np.abs(told - 100.0) < 10.0 * np.abs(ROWS).max())
+        if offers(e.network, "expected"):
+            other = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names), method="occlusion")
+            np.testing.assert_allclose(other.outlierness, e.outlierness, rtol=1e-7)
+            assert np.isfinite(other.relevance).all()
 
     def test_is_saved_and_loaded(self, case, tmp_path):
         member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)

@@ -44,6 +44,8 @@ class Decomposition:
         the soft assignment together were left out, which makes o larger by at most -log(1 - t).
     by_kind : ndarray of shape (n, d, kinds), optional
         Relevance by the way in which a variable is odd, of a member with the capability "kinds".
+    gap : ndarray of shape (n,), optional
+        Share of o that an integral has missed, which is in ``unexplained``; None where nothing is integrated.
     """
 
     relevance: Floats
@@ -52,6 +54,7 @@ class Decomposition:
     log_inlierness: Doubles = None  # type: ignore[assignment]
     discarded: Doubles = None  # type: ignore[assignment]
     by_kind: Floats | None = None
+    gap: Doubles | None = None
 
     def __post_init__(self) -> None:
         if self.log_inlierness is None:

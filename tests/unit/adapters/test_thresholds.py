@@ -9,7 +9,7 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from contracts.every import EVERY
-from contracts.fitted import LINEAR, Case
+from contracts.fitted import LINEAR, Case, said
 from whyodd.models.registry import MODELS
 
 RNG = np.random.default_rng(0)
@@ -24,11 +24,8 @@ CASES = [
 
 
 def calls_odd(model, rows):
-    """What the model says of each row by itself: 1 is PyOD's outlier, -1 scikit-learn's.
-
-    What ECOD and COPOD say of a row among others depends on these.
-    """
-    labels = np.concatenate([model.predict(row[None]) for row in rows])
+    """What the model says of the rows: 1 is PyOD's outlier, -1 scikit-learn's."""
+    labels = said(model, "predict", rows)
     return labels == 1 if type(model).__module__.startswith("pyod.") else labels == -1
 
 
