@@ -131,7 +131,7 @@ class Adapter(NamedTuple):
     def judged(self, model: Any) -> Any:
         """The member of the waist, with what the model says of its own scores."""
         member = self.read(model)
-        verdict = _verdict(model, self.scale(model, member))
+        verdict = verdict_of(model, self.scale(model, member))
         if isinstance(member, DistanceNetwork):
             return member.with_verdict(verdict)
         return replace(member, verdict=verdict)
@@ -251,7 +251,7 @@ def threshold_of(model: Any, network: Any) -> float | None:
     return None if threshold is None else _finite(threshold)
 
 
-def _verdict(model: Any, scale: Scale) -> Verdict:
+def verdict_of(model: Any, scale: Scale) -> Verdict:
     """What PyOD and scikit-learn keep of their scores, in units of o."""
     contamination = getattr(model, "contamination", None)
     contamination = float(contamination) if isinstance(contamination, (int, float)) else None
