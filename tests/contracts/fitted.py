@@ -23,6 +23,8 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbor
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.neuralize import ADAPTERS
 
 
 class Case(NamedTuple):
@@ -33,6 +35,13 @@ class Case(NamedTuple):
     def fit(self, X: Any) -> Any:
         """Fit a copy of the model to X."""
         return clone(self.model).fit(X)
+
+
+def own_scores(model: Any, network: Any, rows: Any) -> Any:
+    """The model's own scores, high for outliers, from the outlierness alone."""
+    if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
+        return network.outlierness(rows)
+    return network.verdict.scale.score(network.outlierness(rows))
 
 
 def _cases(*models: Any) -> list[Case]:

@@ -33,7 +33,6 @@ from whyodd.adapters.sklearn_neighbors import (
     mean_distance,
 )
 from whyodd.adapters.sklearn_svm import from_one_class_svm, from_sgd_svm, scale_of_svm
-from whyodd.maths.tail import ScoreDistribution
 from whyodd.models.registry import MODELS
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.verdict import AffineScale, Verdict
@@ -258,8 +257,8 @@ def verdict_of(model: Any, scale: Scale) -> Verdict:
     if hasattr(model, "decision_scores_"):
         # A threshold that is chosen anew for the rows to judge (PyThresh) is none that could be kept.
         cut = None if contamination is None else getattr(model, "threshold_", None)
-        training = scale.outlierness(np.ravel(model.decision_scores_))
-        known = ScoreDistribution(training) if np.isfinite(training).all() else None
+        training = np.sort(scale.outlierness(np.ravel(model.decision_scores_)))
+        known = training if np.isfinite(training).all() else None
     else:
         offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
         cut, known = None if offset is None else -float(np.ravel(offset)[0]), None

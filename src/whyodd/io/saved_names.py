@@ -12,7 +12,7 @@ PLACES: dict[str, str] = {
     "whyodd.Committee.Pairs": "whyodd.network.pairs.Pairs",
     "whyodd.Committee.Residuals": "whyodd.network.residuals.Residuals",
     "whyodd.Committee.Score": "whyodd.network.committee.CommitteeScore",
-    "whyodd.Committee.ScoreDistribution": "whyodd.maths.tail.ScoreDistribution",
+    "whyodd.Committee.ScoreDistribution": "whyodd.models.tail.ScoreDistribution",
     "whyodd.Committee.View": "whyodd.network.committee.View",
     "whyodd.DistanceNetwork": "whyodd.network.distance_network.DistanceNetwork",
     "whyodd.ExemplarMixture": "whyodd.models.exemplar_mixture.ExemplarMixture",
