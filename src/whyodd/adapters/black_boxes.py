@@ -51,9 +51,10 @@ class BlackBox(NamedTuple):
         name = public_path(class_path(type(model)))
         if _is_pyod(model):
             return cls(lambda X: model.decision_function(X), name, model)
-        for method in ("score_samples", "decision_function"):
-            if callable(getattr(model, method, None)):
-                return cls(lambda X: -np.asarray(getattr(model, method)(X)), name, model)
+        if hasattr(model, "score_samples"):
+            return cls(lambda X: -np.asarray(model.score_samples(X)), name, model)
+        if hasattr(model, "decision_function"):
+            return cls(lambda X: -np.asarray(model.decision_function(X)), name, model)
         if callable(model):
             return cls(model, _name_of_function(model))
         return None

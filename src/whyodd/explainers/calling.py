@@ -65,7 +65,7 @@ class Caller:
         return np.concatenate(parts)
 
     def probe(self, normal: Floats) -> None:
-        """Ask about a few normal rows, and some again with more of them: how long does it take?
+        """Ask about a few normal rows, then again with more of them, to see how long it takes.
 
         Warns of a function that gives the same row another score.
         """
@@ -159,8 +159,13 @@ def _duration(seconds: float) -> str:
     --------
     >>> from whyodd.explainers.calling import _duration
     >>> _duration(0.0002), _duration(3.21), _duration(500.0)
-    ('0.2 ms', '3.2 s', '8 min')
+    ('0.2 ms', '3.2 s', '8.3 min')
     """
-    if seconds < 0.99:
-        return f"{1e3 * seconds:.2g} ms"
-    return f"{seconds:.2g} s" if seconds < 99.0 else f"{seconds / 60.0:,.0f} min"
+    for unit, size in (("min", 60.0), ("s", 1.0)):
+        if seconds >= 1.5 * size:
+            return f"{_two_digits(seconds / size)} {unit}"
+    return f"{_two_digits(1e3 * seconds)} ms"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10.0 else f"{value:.2g}"

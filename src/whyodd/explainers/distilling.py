@@ -20,7 +20,6 @@ from whyodd.network.distilled import DistilledScore, FunctionScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
-    Bar = Callable[[int], AbstractContextManager[Callable[[int], None]]]
+    Report = Callable[[int], None]
 
 # Normal rows that are learned from, and rows to explain that are mixed with them, at most.
 _MOST_NORMAL, _MOST_SOURCES = 1_000, 50
@@ -83,33 +82,28 @@ class Survey:
 
     @classmethod
     def of(
-        cls, ask: Caller, X: Floats, normal: Floats, budget: int, random: np.random.Generator, bar: Bar
+        cls, ask: Caller, X: Floats, normal: Floats, budget: int, random: np.random.Generator, report: Report
     ) -> Survey:
-        """Ask about rows to explain (n, d) and, within the budget, about rows around them.
-
-        ``bar(total)`` gives a context whose value is told how many are done.
-        """
+        """Ask about rows to explain (n, d) and, within the budget, about rows around them."""
         n_normal = min(_MOST_NORMAL, len(normal), max(budget // 3, 1))
         normal = normal[np.sort(random.permutation(len(normal))[:n_normal])]
         scale = center_and_scale(normal)[1]
         n_moved = int(_MOVED * budget)
         n_sources = max(_LEAST_SOURCES, min(len(X), _MOST_SOURCES))
         each = max(_LEAST_MIXTURES, (budget - n_normal - n_moved) // n_sources)
-        with bar(len(X) + n_normal + n_moved + n_sources * each) as report:
-            told = _Counted(report)
-            scores = ask(X, "row to explain", told.next(len(X)))
-            sources, n_explained = _sources(X, scores, normal, n_sources, random)
-            around = [Drawn(normal, np.full(n_normal, -1)), moved(normal, scale, n_moved, random)]
-            mixtures = [mixed(x, s, normal, scale, each, random) for s, x in enumerate(sources)]
-            parts = [Drawn.joined(around), Drawn.joined(mixtures)]
-            of_parts = [
-                ask(part.rows, what, told.next(len(part.rows)))
-                for part, what in zip(parts, ("normal row", "mixture with normal row"), strict=True)
-            ]
+        told = _Counted(report)
+        scores = ask(X, "row to explain", told.next(len(X)))
+        sources, n_explained = _sources(X, scores, normal, n_sources, random)
+        around = [Drawn(normal, np.full(n_normal, -1)), moved(normal, scale, n_moved, random)]
+        mixtures = [mixed(x, s, normal, scale, each, random) for s, x in enumerate(sources)]
+        parts = [Drawn.joined(around), Drawn.joined(mixtures)]
+        of_parts = [
+            ask(part.rows, what, told.next(len(part.rows)))
+            for part, what in zip(parts, ("normal row", "mixture with normal row"), strict=True)
+        ]
         some = np.sort(random.permutation(len(X))[:_MOST_NORMAL])
         drawn = Drawn.joined([Drawn(X[some], np.full(some.size, -1)), *parts])
         return cls(drawn, np.concatenate([scores[some], *of_parts]), normal, n_explained)
-
 
     @cached_property
     def outlierness(self) -> Floats:
@@ -192,7 +186,9 @@ def distill(
     """
     o, rows = survey.outlierness, survey.drawn.rows
     if not o.max() > 0.0:
-        raise ValueError(f"The function gives all {o.size:,} rows the same score: there is nothing to explain.")
+        raise ValueError(
+            f"The function gives all {o.size:,} rows the same score: there is nothing to explain."
+        )
     chooses, judges = survey.parted(random)
     lesson = Lesson(rows, o, survey.weights, ~chooses & ~judges, chooses)
     offered = Offered.of(Candidates.of(survey.normal, by_variable=by_variable), rows)

@@ -46,7 +46,9 @@ def moved(normal: Floats, scale: Floats, count: int, random: np.random.Generator
     return Drawn(rows, np.full(count, -1))
 
 
-def mixed(x: Floats, source: int, normal: Floats, scale: Floats, count: int, random: np.random.Generator) -> Drawn:
+def mixed(
+    x: Floats, source: int, normal: Floats, scale: Floats, count: int, random: np.random.Generator
+) -> Drawn:
     """Mixtures of one row (d,) with normal rows: some variables from it, all others from a normal row.
 
     A third has a single variable of the row, each variable in turn, a third all but one, and a third any

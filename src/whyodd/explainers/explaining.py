@@ -12,10 +12,11 @@ import numpy as np
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
+from whyodd.explainers.functions import is_function, learned, prepare
 from whyodd.explainers.groups import grouped_relevance, sum_columns, with_groups
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.preparing import PreparedModel, PreparedRows
+from whyodd.explainers.preparing import PreparedRows
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
+    from whyodd.explainers.preparing import PreparedModel
 
     Indices = NDArray[np.intp]
 
@@ -137,22 +139,29 @@ def explain(
         )
     if time is not None:
         raise ValueError("time is for series: a table has no column of it. Leave it out.")
-    chosen = find_method(method)
-    chosen.check_options(method, keywords(options))
-    prepared = PreparedModel.of(model)
+    chosen, settings = find_method(method), keywords(options)
+    prepared = prepare(model, X, normal)
+    of_function = is_function(prepared.network)
+    budget = settings.pop("budget", None) if of_function else None
+    chosen.check_options(method, settings)
     rows = prepared.rows(X)
+    rows = rows if dtype is None else rows.in_precision(dtype)
     own = own_centers_of(rows, exclude_self)
-    if normal is not None:
+    if of_function:
+        explains = not chosen.compares_with_normal
+        random = generator(random_state)
+        rows = learned(rows, prepared, explains=explains, budget=budget, random=random, progress=progress)
+    elif normal is not None:
         if chosen.compares_with_normal:
-            options = _with_normal(method, keywords(options), normal)
+            settings = _with_normal(method, settings, normal)
         else:
             rows = over_usual(rows, prepared, normal, n_jobs)
     return explain_prepared(
-        rows if dtype is None else rows.in_precision(dtype),
+        rows,
         own=own,
         method=method,
         groups=groups,
-        options=options,
+        options=settings,
         normal_of=prepared,
         random_state=random_state,
         progress=progress,

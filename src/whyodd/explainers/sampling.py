@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 # Samples whose mean counts, each of one permutation forwards and backwards, and of other normal rows.
-_REPEATS = 4
+REPEATS = 4
 # Normal rows that missing variables are taken from.
 _LEAST_BACKGROUND, _MOST_BACKGROUND = 2, 20
 
 
 def rows_per_background(n: int, d: int) -> int:
     """How many rows a function is asked about for n rows to explain, for each normal row."""
-    return n * _REPEATS * (2 * d + 1)
+    return n * REPEATS * (2 * d + 1)
 
 
 def background_within(budget: int, n: int, d: int) -> int | None:
@@ -35,7 +35,11 @@ def background_within(budget: int, n: int, d: int) -> int | None:
 
 
 def sample(
-    score: FunctionScore, X: Floats, background: int, random: np.random.Generator, report: Callable[[int], None]
+    score: FunctionScore,
+    X: Floats,
+    background: int,
+    random: np.random.Generator,
+    report: Callable[[int], None],
 ) -> SampledScore:
     """The function with sampled Shapley values of rows (n, d).
 
@@ -43,12 +47,12 @@ def sample(
     that of a row is the root of the sum over its variables.
     """
     n, d = X.shape
-    found = np.empty((_REPEATS, n, d))
-    for repeat in range(_REPEATS):
+    found = np.empty((REPEATS, n, d))
+    for repeat in range(REPEATS):
         task = Task(score, X, random=random, report=lambda done, before=repeat * n: report(before + done))
         found[repeat] = shapley(task, background=background, max_evals=2 * d + 1)
     values = found.mean(axis=0)
-    errors = found.std(axis=0, ddof=1) / np.sqrt(_REPEATS)
+    errors = found.std(axis=0, ddof=1) / np.sqrt(REPEATS)
     whole = np.sqrt((score.outlierness(X) ** 2).mean())
     error = np.sqrt((errors**2).sum(axis=1).mean()) / whole if whole > 0.0 else 0.0
     return SampledScore(

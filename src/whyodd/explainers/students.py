@@ -43,6 +43,8 @@ _ROUNDS = 500
 # A quadratic form that was fitted to the scores is taken if without it the student misses so many times as
 # much: it has both signs, and says less clearly what is odd.
 _WORTH_IT = 2.0
+# Nor is it looked for where no more than this share is missed.
+_LITTLE = 0.01
 # Coefficients of a quadratic form, at most; ridges that are tried, over the largest eigenvalue.
 _MOST_COEFFICIENTS = 1_200
 _RIDGES = tuple(np.geomspace(1e-6, 1e-1, 6))
@@ -93,13 +95,13 @@ class Candidates:
         networks: list[DistanceNetwork] = []
         for per_column in (np.full(d, 1.0 / np.sqrt((spread**2).mean())), 1.0 / scale):
             networks += _in_one_scale(normal, per_column)
+        networks += _clustered(normal)
         scaled = (normal - normal.mean(axis=0)) / spread
         covariance = LedoitWolf(assume_centered=True).fit(scaled).covariance_
         whitening = np.linalg.inv(np.linalg.cholesky(covariance))
         networks.append(_single(normal.mean(axis=0), whitening / spread))
         terms = Terms(center, scale, np.sort(normal, axis=0), np.zeros((d, _N_SHAPES)))
         return cls(terms if by_variable else None, tuple(networks))
-
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,9 @@ def _bent(network: DistanceNetwork, X: Floats) -> tuple[Bent, Floats]:
 def fit_student(offered: Offered, lesson: Lesson, normal: Floats) -> Student:
     """The student that misses least on rows that it was not fitted to."""
     weights, intercept, missed = _weights(offered.features, lesson)
-    form = quadratic_form(lesson, normal)
+    level = np.average(lesson.outlierness[lesson.is_tried], weights=lesson.weights[lesson.is_tried])
+    whole = float(lesson.missed(np.full((int(lesson.is_tried.sum()), 1), level))[0])
+    form = quadratic_form(lesson, normal) if missed > _LITTLE * whole else None
     if form is not None:
         more = offered.with_network(form, lesson.rows)
         other_weights, other_intercept, missed_with = _weights(more.features, lesson)
@@ -244,21 +248,27 @@ def _in_one_scale(normal: Floats, per_column: Floats) -> list[DistanceNetwork]:
     networks += [pooled(Nearest.kth(k)) for k in _LASTS if k <= n]
     usual = float(np.median(pooled(Nearest.kth(min(_USUAL, n))).outlierness(normal))) or 1.0
     networks += [
-        DistanceNetwork(normal, kernel=Exponential(2.0, times * usual), metric=metric) for times in _BANDWIDTHS
+        DistanceNetwork(normal, kernel=Exponential(2.0, times * usual), metric=metric)
+        for times in _BANDWIDTHS
     ]
     networks.append(pooled(Nearest.kth(1), normal.mean(axis=0)[None]))
     scaled = normal * per_column
-    for k in _CLUSTERS:
-        if 2 * k < n:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters
-                clusters = KMeans(k, n_init=1, random_state=0).fit(scaled)
-            networks.append(pooled(Nearest.kth(1), clusters.cluster_centers_ / per_column))
     if n > _LOCAL:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of copies among the rows
             local = neuralize(LocalOutlierFactor(n_neighbors=_LOCAL, novelty=True).fit(scaled))
         networks.append(pooled(local.pooling))
+    return networks
+
+
+def _clustered(normal: Floats) -> list[DistanceNetwork]:
+    networks = []
+    for k in _CLUSTERS:
+        if 2 * k < len(normal):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters
+                clusters = KMeans(k, n_init=1, random_state=0).fit(normal)
+            networks.append(DistanceNetwork(clusters.cluster_centers_, pooling=Nearest.kth(1)))
     return networks
 
 

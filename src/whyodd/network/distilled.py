@@ -1,4 +1,4 @@
-"""A function of unknown inside as a member of the waist: its own score, explained by a student or by samples."""
+"""A function of unknown inside as a member of the waist: its own score, by a student or by samples."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class FunctionScore:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What normal rows tell."""
-        return _OF_NORMAL_ROWS
+        """What normal rows tell; and that nothing is known of variables holds before any map."""
+        return _OF_NORMAL_ROWS | {"through"}
 
     @property
     def centers(self) -> Any:
@@ -101,8 +101,8 @@ class FunctionScore:
         """The function's own score (n,)."""
         if self.function is None:
             raise ValueError(
-                "The function that was explained is not in the file: a file holds no code. What was explained "
-                "is there; to score other rows call whyodd.explain with the function again."
+                "The function that was explained is not in the file, since a file holds no code. What was "
+                "explained is there; to score other rows call whyodd.explain with the function again."
             )
         values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
         if values.shape[1] != self.n_features:
@@ -116,10 +116,11 @@ class FunctionScore:
         """Outlierness o = f(x) - low (n,)."""
         return np.asarray(self.own(X) - self.low)
 
-    def decompose(self, X: Any) -> Decomposition:
+    def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """Nothing is known of the variables."""
         o = self.outlierness(X)
-        return Decomposition(np.zeros((o.size, self.n_features)), o.copy(), o)
+        d = self.n_features if through is None else through.n_inputs
+        return Decomposition(np.zeros((o.size, d)), o.copy(), o)
 
     def assign(self, X: Any, consume: Callable[[Any, Any], None] | None = None, **keywords: Any) -> Scores:
         """Scores of each row; ``consume`` is handed assignments to the nearest normal rows."""
@@ -140,9 +141,10 @@ class FunctionScore:
 
 @dataclass(frozen=True, eq=False)
 class DistilledScore(FunctionScore):
-    """Score of a function, explained by a student: R_i of the student, unexplained = o - Σ_i R_i.
+    """Score of a function, explained by a student ô = Σ_i R̂_i + r̂: R_i = f R̂_i, unexplained = o - Σ_i R_i.
 
-    So what the student misses of the function belongs to no variable, and may be below 0.
+    f = 1, so that what the student misses of the function belongs to no variable, or less where it has found
+    more than there is: f = min(1, o / Σ_i R̂_i).
 
     Parameters
     ----------
@@ -164,7 +166,10 @@ class DistilledScore(FunctionScore):
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """Relevance as the student has it, outlierness as the function has it."""
         o = self.outlierness(X)
-        relevance = self.student.decompose(to_dense(as_matrix(X).values), through=through).relevance
+        found = self.student.decompose(to_dense(as_matrix(X).values), through=through).relevance
+        whole = found.sum(axis=1)
+        factor = np.divide(np.maximum(o, 0.0), whole, out=np.ones(o.shape), where=whole > np.maximum(o, 0.0))
+        relevance = found * factor[:, None]
         return Decomposition(relevance, o - relevance.sum(axis=1), o)
 
 
@@ -187,8 +192,15 @@ class SampledScore(FunctionScore):
     fidelity: Mapping[str, float] | None = None
     exactness: str = "sampled"
 
-    def decompose(self, X: Any) -> Decomposition:
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What normal rows tell."""
+        return _OF_NORMAL_ROWS
+
+    def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """The values that were sampled for these rows."""
+        if through is not None:
+            raise ValueError("Shapley values were sampled at the function's own input: leave through out.")
         o = self.outlierness(X)
         known = {row.tobytes(): place for place, row in enumerate(self.points)}
         asked = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)

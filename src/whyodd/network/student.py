@@ -24,7 +24,7 @@ _SOON, _LATE = 1.0, 4.0
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Sum over variables: R_i = Σ_b w_ib φ_b(x_i), with eight shapes φ_b ≥ 0, four above the center and below.
+    """Sum over variables: R_i = Σ_b w_ib φ_b(x_i), of shapes φ_b ≥ 0, four above the center and four below.
 
     Of z = (x - center)/scale on its side, else 0: z, z², 1 - exp(-z²/(2·4)), which ends, and the surprise
     -log of the share of normal rows that are at least as far out.
