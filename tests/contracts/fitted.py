@@ -55,7 +55,7 @@ _COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 FITTED: dict[str, list[Case]] = {
     "pyod.models.cblof.CBLOF": _cases(
         CBLOF(n_clusters=8, random_state=0),
-        CBLOF(n_clusters=5, clustering_estimator=MiniBatchKMeans(5, random_state=0)),
+        CBLOF(n_clusters=5, alpha=0.7, clustering_estimator=MiniBatchKMeans(5, random_state=0)),
     ),
     "pyod.models.gmm.GMM": _cases(GMM(2, random_state=0)),
     "pyod.models.kde.KDE": _cases(KDE(bandwidth=0.8, leaf_size=_ONE_LEAF)),
