@@ -65,7 +65,7 @@ class BlackBox(NamedTuple):
         for name in _KEPT:
             rows = getattr(self.model, name, None)
             if rows is not None and np.ndim(rows) == 2:
-                return np.array(rows, dtype=np.float64)
+                return rows
         return None
 
 

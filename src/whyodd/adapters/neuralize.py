@@ -231,7 +231,12 @@ def neuralize(model: object) -> Any:
     adapter = find_entry(ADAPTERS, model)
     if adapter is None:
         raise UnsupportedModelError(_unsupported(model))
-    return remembered(model, adapter.judged) if adapter.is_kept else adapter.read(model)
+    try:
+        return remembered(model, adapter.judged) if adapter.is_kept else adapter.read(model)
+    except AttributeError as error:
+        if not _is_foreign(error.obj):
+            raise
+        raise UnsupportedModelError(_of_another_version(model, error)) from error
 
 
 def threshold_of(model: Any, network: Any) -> float | None:
@@ -269,6 +274,19 @@ def verdict_of(model: Any, scale: Scale) -> Verdict:
 def _finite(value: Any) -> float | None:
     """A threshold that no row can exceed is none."""
     return float(value) if math.isfinite(value) else None
+
+
+def _is_foreign(thing: object) -> bool:
+    """Whether it is part of somebody else's model: what that lacks is no mistake of ours."""
+    return hasattr(thing, "fit") and not class_path(type(thing)).startswith("whyodd.")
+
+
+def _of_another_version(model: object, error: AttributeError) -> str:
+    name = public_path(class_path(type(model)))
+    return (
+        f"This {name} has no attribute {error.name!r}, which one of the installed version has: it was "
+        f"fitted or pickled by another version of {name.split('.')[0]}. Fit it again with this version."
+    )
 
 
 def _unsupported(model: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.stats import ConstantInputWarning, spearmanr
@@ -35,7 +35,7 @@ _MOST_NORMAL, _MOST_SOURCES = 1_000, 50
 # With fewer rows to explain normal ones are mixed as well, so that the student sees more than these.
 _LEAST_SOURCES = 20
 # Mixtures of each row: so many, and two for each variable.
-_MIXTURES, _PER_VARIABLE, _LEAST_MIXTURES = 80, 2, 3
+_MIXTURES, _PER_VARIABLE = 80, 2
 _MOST_ROWS = 20_000
 # Numbers in the table that weights are fitted to: rows times candidates.
 _MOST_NUMBERS = 30_000_000
@@ -52,6 +52,39 @@ def default_budget(n: int, d: int) -> int:
     sources = max(_LEAST_SOURCES, min(n, _MOST_SOURCES))
     rows = _MOST_NORMAL + sources * (_MIXTURES + _PER_VARIABLE * d)
     return int(min(rows / (1.0 - _MOVED), _MOST_ROWS, max(2_000, _MOST_NUMBERS // (8 * d + 120))))
+
+
+class Plan(NamedTuple):
+    """How many rows of which kind a function is asked about.
+
+    Attributes
+    ----------
+    n : int
+        Rows to explain.
+    n_normal, n_moved : int
+        Normal rows, and small moves of them.
+    n_sources, n_mixtures : int
+        Rows that are mixed with normal ones, and mixtures of each.
+    """
+
+    n: int
+    n_normal: int
+    n_moved: int
+    n_sources: int
+    n_mixtures: int
+
+    @classmethod
+    def within(cls, budget: int, n: int, n_normal: int) -> Plan:
+        """For n rows to explain and so many normal ones, within a budget beside the former."""
+        n_normal = min(_MOST_NORMAL, n_normal, max(budget // 3, 1))
+        n_moved = int(_MOVED * budget)
+        n_sources = max(_LEAST_SOURCES, min(n, _MOST_SOURCES))
+        return cls(n, n_normal, n_moved, n_sources, (budget - n_normal - n_moved) // n_sources)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.n + self.n_normal + self.n_moved + self.n_sources * self.n_mixtures
 
 
 def neighborhood(normal: Floats) -> DistanceNetwork:
@@ -82,20 +115,17 @@ class Survey:
 
     @classmethod
     def of(
-        cls, ask: Caller, X: Floats, normal: Floats, budget: int, random: np.random.Generator, report: Report
+        cls, ask: Caller, X: Floats, normal: Floats, plan: Plan, random: np.random.Generator, report: Report
     ) -> Survey:
-        """Ask about rows to explain (n, d) and, within the budget, about rows around them."""
-        n_normal = min(_MOST_NORMAL, len(normal), max(budget // 3, 1))
-        normal = normal[np.sort(random.permutation(len(normal))[:n_normal])]
+        """Ask about rows to explain (n, d), and about rows around them."""
+        chosen = random.permutation(len(normal))[: plan.n_normal]
+        normal = normal[np.sort(chosen)]
         scale = center_and_scale(normal)[1]
-        n_moved = int(_MOVED * budget)
-        n_sources = max(_LEAST_SOURCES, min(len(X), _MOST_SOURCES))
-        each = max(_LEAST_MIXTURES, (budget - n_normal - n_moved) // n_sources)
         told = _Counted(report)
         scores = ask(X, "row to explain", told.next(len(X)))
-        sources, n_explained = _sources(X, scores, normal, n_sources, random)
-        around = [Drawn(normal, np.full(n_normal, -1)), moved(normal, scale, n_moved, random)]
-        mixtures = [mixed(x, s, normal, scale, each, random) for s, x in enumerate(sources)]
+        sources, n_explained = _sources(X, scores, normal, plan.n_sources, random)
+        around = [Drawn(normal, np.full(len(normal), -1)), moved(normal, scale, plan.n_moved, random)]
+        mixtures = [mixed(x, s, normal, scale, plan.n_mixtures, random) for s, x in enumerate(sources)]
         parts = [Drawn.joined(around), Drawn.joined(mixtures)]
         of_parts = [
             ask(part.rows, what, told.next(len(part.rows)))

@@ -57,7 +57,7 @@ def mixed(
     """
     d = x.size
     third = count // 3
-    sizes = random.integers(1, max(d, 2), count)
+    sizes = random.integers(1, d, count) if d > 1 else random.integers(0, 2, count)
     order = np.argsort(np.argsort(random.random((count, d)), axis=1), axis=1)
     is_its_own = order < sizes[:, None]
     if d > 1:

@@ -19,7 +19,7 @@ from whyodd.compute.points import to_dense
 from whyodd.explainers.calibrating import TRAINING
 from whyodd.explainers.calling import Caller
 from whyodd.explainers.checks import whole_number
-from whyodd.explainers.distilling import LEAST_R2, Survey, default_budget, distill, neighborhood
+from whyodd.explainers.distilling import LEAST_R2, Plan, Survey, default_budget, distill, neighborhood
 from whyodd.explainers.preparing import PreparedModel
 from whyodd.explainers.sampling import REPEATS, background_within, rows_per_background, sample
 from whyodd.inputs.frames import as_frame
@@ -100,14 +100,14 @@ def _normal_rows(
     if normal is None or (isinstance(normal, str) and normal == TRAINING):
         kept = box.kept_rows
         if kept is not None:
-            return kept
+            return np.array(kept, dtype=np.float64)
         if box.model is not None and find_entry(ADAPTERS, box.model) is not None:
             raise UnsupportedModelError(
                 f"{refused} Or pass normal=rows, normal rows like X, to explain it by its scores alone."
             ) from refused
         raise UnsupportedModelError(
-            f"{box.name} is explained by its scores alone, and does not tell what is normal. Pass normal=rows, "
-            "normal rows like X."
+            f"{box.name} is explained by its scores alone, and does not tell what is normal. Pass "
+            "normal=rows, normal rows like X."
         ) from refused
     if isinstance(normal, str):
         message = f"normal={normal!r}: expected normal rows, like X, or {TRAINING!r}."
@@ -152,12 +152,13 @@ def learned(
         seen = np.concatenate([ask(X, "row to explain"), ask(normal[:_SOME], "normal row")])
         return _before(rows, _judged(score, model, seen))
     allowed = default_budget(n, d) if budget is None else whole_number("budget", budget, _LEAST_BUDGET)
-    ask.tell_cost(2 * n + allowed, aloud=progress)
-    with _bar(n + allowed, f"Asking {ask.name}", progress) as report:
-        survey = Survey.of(ask, X, normal, allowed, random, report)
+    plan = Plan.within(allowed, n, len(normal))
+    ask.tell_cost(n + plan.total, aloud=progress)
+    with _bar(plan.total, f"Asking {ask.name}", progress) as report:
+        survey = Survey.of(ask, X, normal, plan, random, report)
     score = _judged(score, model, survey.scores)
     distilled = distill(score, survey, random, by_variable=rows.through is None)
-    r2 = distilled.fidelity["r2"]
+    r2 = distilled.r2
     if r2 >= LEAST_R2:
         return _before(rows, distilled)
     background = background_within(_SAMPLES * allowed if budget is None else allowed, n, d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,7 @@ def sample(
     n, d = X.shape
     found = np.empty((REPEATS, n, d))
     for repeat in range(REPEATS):
-        task = Task(score, X, random=random, report=lambda done, before=repeat * n: report(before + done))
+        task = Task(score, X, random=random, report=partial(_report_after, report, repeat * n))
         found[repeat] = shapley(task, background=background, max_evals=2 * d + 1)
     values = found.mean(axis=0)
     errors = found.std(axis=0, ddof=1) / np.sqrt(REPEATS)
@@ -64,3 +65,7 @@ def sample(
         values=values,
         fidelity={"error": float(error), "rows": float(rows_per_background(n, d) * background)},
     )
+
+
+def _report_after(report: Callable[[int], None], before: int, done: int) -> None:
+    report(before + done)

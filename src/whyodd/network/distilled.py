@@ -159,6 +159,11 @@ class DistilledScore(FunctionScore):
     exactness: str = "distilled"
 
     @property
+    def r2(self) -> float:
+        """R² of the student on rows that it did not see."""
+        return -np.inf if self.fidelity is None else self.fidelity["r2"]
+
+    @property
     def capabilities(self) -> frozenset[str]:
         """Also through a linear map, if the student goes there."""
         return _OF_NORMAL_ROWS | ({"through"} if offers(self.student, "through") else set())
