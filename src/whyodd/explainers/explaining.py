@@ -145,9 +145,9 @@ def explain(
     budget = settings.pop("budget", None) if of_function else None
     chosen.check_options(method, settings)
     rows = prepared.rows(X)
-    rows = rows if dtype is None else rows.in_precision(dtype)
     own = own_centers_of(rows, exclude_self)
     if of_function:
+        rows = rows if dtype is None else rows.in_precision(dtype)
         explains = not chosen.compares_with_normal
         random = generator(random_state)
         rows = learned(rows, prepared, explains=explains, budget=budget, random=random, progress=progress)
@@ -157,7 +157,7 @@ def explain(
         else:
             rows = over_usual(rows, prepared, normal, n_jobs)
     return explain_prepared(
-        rows,
+        rows if dtype is None else rows.in_precision(dtype),
         own=own,
         method=method,
         groups=groups,

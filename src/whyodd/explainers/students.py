@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
-from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from whyodd.adapters.neuralize import neuralize
 from whyodd.kernels import Exponential
@@ -22,16 +22,22 @@ from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.student import Bent, Student, Terms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from whyodd.maths.hard_poolings import Pooling
 
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.intp]
     Mask = NDArray[np.bool_]
 
 _N_SHAPES, _N_BENDS = 8, 4
 # Neighbours whose mean, or last, distance is a candidate; those of the local outlier factor.
 _MEANS, _LASTS, _LOCAL = (1, 5, 20), (5, 20), 20
+_MOST_NEIGHBORS = max(*_MEANS, *_LASTS, _LOCAL)
+# Fewer centers are not searched.
+_MANY = _MOST_NEIGHBORS + 1
 # Bandwidths of densities, over the usual distance to this neighbour.
 _BANDWIDTHS, _USUAL = (0.5, 1.0, 2.0), 10
 # Clusters whose nearest centroid is a candidate.
@@ -44,7 +50,7 @@ _ROUNDS = 500
 # much: it has both signs, and says less clearly what is odd.
 _WORTH_IT = 2.0
 # Nor is it looked for where no more than this share is missed.
-_LITTLE = 0.01
+_LITTLE = 1e-4
 # Coefficients of a quadratic form, at most; ridges that are tried, over the largest eigenvalue.
 _MOST_COEFFICIENTS = 1_200
 _RIDGES = tuple(np.geomspace(1e-6, 1e-1, 6))
@@ -124,13 +130,14 @@ class Offered:
     def of(cls, candidates: Candidates, X: Floats) -> Offered:
         """What all candidates have for rows (k, d)."""
         first = [] if candidates.terms is None else [candidates.terms.shapes(X).reshape(len(X), -1)]
-        bent = [_bent(network, X) for network in candidates.networks]
+        scores = _outlierness(candidates.networks, X)
+        bent = [_bent(network, s) for network, s in zip(candidates.networks, scores, strict=True)]
         features = np.hstack([*first, *(columns for _, columns in bent)])
         return cls(candidates.terms, tuple(part for part, _ in bent), features)
 
     def with_network(self, network: DistanceNetwork, X: Floats) -> Offered:
         """The same, and one more."""
-        part, columns = _bent(network, X)
+        part, columns = _bent(network, network.outlierness(X))
         return Offered(self.terms, (*self.parts, part), np.hstack([self.features, columns]))
 
     def student(self, weights: Floats, intercept: float) -> Student:
@@ -145,8 +152,25 @@ class Offered:
         return Student(intercept, tuple(bent), terms)
 
 
-def _bent(network: DistanceNetwork, X: Floats) -> tuple[Bent, Floats]:
-    s = network.outlierness(X)
+def _outlierness(networks: Sequence[DistanceNetwork], X: Floats) -> list[Floats]:
+    """That of each network (k,); those that look for neighbours by the same metric do so once."""
+    found: dict[int, tuple[Floats, Indices]] = {}
+    scores = []
+    for network in networks:
+        metric, pooling = network.metric, network.pooling
+        if network.n_centers < _MANY or pooling is None or not isinstance(metric, LinearMetric):
+            scores.append(network.outlierness(X))
+            continue
+        if id(metric) not in found:
+            centers = np.asarray(network.centers) @ metric.matrix.T
+            search = NearestNeighbors(n_neighbors=min(_MOST_NEIGHBORS, len(centers))).fit(centers)
+            found[id(metric)] = search.kneighbors(X @ metric.matrix.T)
+        d, neighbors = found[id(metric)]
+        scores.append(pooling.outlierness(d[:, : pooling.k], neighbors[:, : pooling.k]))
+    return scores
+
+
+def _bent(network: DistanceNetwork, s: Floats) -> tuple[Bent, Floats]:
     part = Bent(network, max(float(np.median(s)), 1e-300), np.zeros(_N_BENDS))
     return part, part.shapes(s)
 
