@@ -19,6 +19,7 @@ from whyodd.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from whyodd import evaluation, explainers, kernels, patches, plots
+    from whyodd.adapters.ensembles import ensemble
     from whyodd.adapters.neuralize import UnsupportedModelError, neuralize
     from whyodd.automatic.auto import auto
     from whyodd.evaluation.axioms import check_outlierness
@@ -62,6 +63,7 @@ __all__ = [
     "auto",
     "calibrate",
     "check_outlierness",
+    "ensemble",
     "evaluation",
     "explain",
     "explainers",
@@ -94,6 +96,7 @@ _HOME = {
     "auto": "whyodd.automatic.auto",
     "calibrate": "whyodd.models.registry",
     "check_outlierness": "whyodd.evaluation.axioms",
+    "ensemble": "whyodd.adapters.ensembles",
     "evaluation": "whyodd",
     "explain": "whyodd.explainers.explaining",
     "explainers": "whyodd",

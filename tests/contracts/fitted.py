@@ -1,22 +1,40 @@
 """A fitted model, or several, for every adapter.
 
-``FITTED`` and ``LINEAR`` have the keys of the registries: the contracts fail for an entry missing here.
+``FITTED`` (distance networks), ``LINEAR`` and ``OTHERS`` (other members of the waist) have the keys of the
+registries: the contracts fail for an entry missing here.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from pyod.models.cblof import CBLOF
+from pyod.models.copod import COPOD
+from pyod.models.ecod import ECOD
 from pyod.models.gmm import GMM
+from pyod.models.hbos import HBOS
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
+from pyod.models.loda import LODA
 from pyod.models.lof import LOF
+from pyod.models.mad import MAD
 from pyod.models.mcd import MCD
 from pyod.models.ocsvm import OCSVM
+from pyod.models.pca import PCA as DistancesToAxes  # noqa: N811 - scikit-learn has one too
+from pyod.models.sampling import Sampling
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance, LedoitWolf, MinCovDet
+from sklearn.decomposition import (
+    PCA,
+    FactorAnalysis,
+    FastICA,
+    IncrementalPCA,
+    MiniBatchSparsePCA,
+    SparsePCA,
+    TruncatedSVD,
+)
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -25,16 +43,22 @@ from sklearn.svm import OneClassSVM
 import whyodd
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.pyod_sums import row_by_row
 
 
 class Case(NamedTuple):
-    """An unfitted model."""
+    """An unfitted model, and how many columns it takes; as many as there are by default."""
 
     model: Any
+    columns: int | None = None
 
     def fit(self, X: Any) -> Any:
         """Fit a copy of the model to X."""
-        return clone(self.model).fit(X)
+        return clone(self.model).fit(self.rows(X))
+
+    def rows(self, X: Any) -> Any:
+        """The columns of X, an array or a frame, that it takes."""
+        return getattr(X, "iloc", X)[:, : self.columns]
 
 
 def own_scores(model: Any, network: Any, rows: Any) -> Any:
@@ -44,8 +68,15 @@ def own_scores(model: Any, network: Any, rows: Any) -> Any:
     return network.verdict.scale.score(network.outlierness(rows))
 
 
-def _cases(*models: Any) -> list[Case]:
-    return [Case(model) for model in models]
+def said(model: Any, verb: str, rows: Any) -> Any:
+    """What a model says of rows, of each by itself where that depends on the others."""
+    if find_entry(ADAPTERS, model).own is row_by_row:
+        return np.concatenate([getattr(model, verb)(row[None]) for row in rows])
+    return getattr(model, verb)(rows)
+
+
+def _cases(*models: Any, columns: int | None = None) -> list[Case]:
+    return [Case(model, columns) for model in models]
 
 
 # scikit-learn adds and subtracts bounds while it descends a tree, which loses all digits of a small density.
@@ -69,6 +100,10 @@ FITTED: dict[str, list[Case]] = {
     "pyod.models.ocsvm.OCSVM": _cases(
         OCSVM(nu=0.2),
     ),
+    "pyod.models.sampling.Sampling": _cases(
+        Sampling(random_state=0),
+        Sampling(subset_size=0.5, metric="euclidean", random_state=0),
+    ),
     "sklearn.cluster._kmeans.KMeans": _cases(KMeans(3, random_state=0)),
     "sklearn.cluster._kmeans.MiniBatchKMeans": _cases(MiniBatchKMeans(3, random_state=0)),
     "sklearn.covariance._elliptic_envelope.EllipticEnvelope": _cases(
@@ -80,6 +115,7 @@ FITTED: dict[str, list[Case]] = {
         LedoitWolf(),
         MinCovDet(random_state=0, support_fraction=0.9),
     ),
+    "sklearn.decomposition._factor_analysis.FactorAnalysis": _cases(FactorAnalysis(2, random_state=0)),
     "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": _cases(
         *(
             BayesianGaussianMixture(
@@ -121,4 +157,23 @@ LINEAR: dict[str, Case] = {
     "pyod.models.ocsvm.OCSVM": Case(OCSVM(kernel="linear")),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Case(SGDOneClassSVM(nu=0.2, random_state=0)),
     "sklearn.svm._classes.OneClassSVM": Case(OneClassSVM(kernel="linear", nu=0.2)),
+}
+
+OTHERS: dict[str, list[Case]] = {
+    "pyod.models.copod.COPOD": _cases(COPOD()),
+    "pyod.models.ecod.ECOD": _cases(ECOD()),
+    "pyod.models.hbos.HBOS": _cases(HBOS(), HBOS(n_bins=5, alpha=0.01, tol=0.1)),
+    "pyod.models.loda.LODA": _cases(LODA(random_state=0), LODA(n_random_cuts=3, random_state=0)),
+    "pyod.models.mad.MAD": _cases(MAD(), columns=1),
+    "pyod.models.pca.PCA": _cases(
+        DistancesToAxes(),
+        DistancesToAxes(n_selected_components=2, weighted=False),
+        DistancesToAxes(standardization=False),
+    ),
+    "sklearn.decomposition._fastica.FastICA": _cases(FastICA(2, random_state=0)),
+    "sklearn.decomposition._incremental_pca.IncrementalPCA": _cases(IncrementalPCA(2)),
+    "sklearn.decomposition._pca.PCA": _cases(PCA(2), PCA(1, whiten=True)),
+    "sklearn.decomposition._sparse_pca.MiniBatchSparsePCA": _cases(MiniBatchSparsePCA(2, random_state=0)),
+    "sklearn.decomposition._sparse_pca.SparsePCA": _cases(SparsePCA(2, random_state=0)),
+    "sklearn.decomposition._truncated_svd.TruncatedSVD": _cases(TruncatedSVD(2, random_state=0)),
 }

@@ -8,11 +8,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, own_scores
+from contracts.every import EVERY
+from contracts.fitted import LINEAR, own_scores
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
 
-CASES = [case for cases in FITTED.values() for case in cases]
+CASES = [case for cases in EVERY.values() for case in cases]
 # What scikit-learn says of columns that are differences of others is true.
 pytestmark = [
     pytest.mark.data,
@@ -45,7 +46,7 @@ def _name(case):
 @pytest.mark.parametrize("case", CASES, ids=_name)
 @pytest.mark.parametrize("table", ["6_cardio", "14_glass", "38_thyroid", "47_yeast"])
 def test_own_scores_follow_from_the_outlierness_in_the_same_order(case, table, data_dir):
-    train, rows = halves(data_dir, table)
+    train, rows = map(case.rows, halves(data_dir, table))
     model = case.fit(train)
     own = find_entry(ADAPTERS, model).own(model, rows)
     e = whyodd.explain(model, rows)
@@ -62,7 +63,7 @@ def test_own_scores_follow_from_the_outlierness_in_the_same_order(case, table, d
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES, ids=_name)
 def test_behind_a_scaler_reasons_come_in_the_columns_of_the_frame(case, data_dir):
-    train, rows = halves(data_dir, "14_glass")
+    train, rows = map(case.rows, halves(data_dir, "14_glass"))
     names = [f"column {i}" for i in range(train.shape[1])]
     pipeline = make_pipeline(StandardScaler(), case.model)
     train, rows = (pd.DataFrame(100.0 * each + 7.0, columns=names) for each in (train, rows))

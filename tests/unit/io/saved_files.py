@@ -19,6 +19,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import polars as pl
+from pyod.models.copod import COPOD
+from pyod.models.ecod import ECOD
+from pyod.models.hbos import HBOS
+from pyod.models.loda import LODA
+from pyod.models.mad import MAD
+from pyod.models.pca import PCA as DistancesToAxes  # noqa: N811 - scikit-learn has one too
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
@@ -85,7 +91,7 @@ NEW_TEXTS = ["one six", "two three"]
 
 def things():
     """What is saved, by the name of its file."""
-    return {**models(), **networks(), **pipelines(), **patches(), **texts()}
+    return {**models(), **networks(), **members(), **pipelines(), **patches(), **texts()}
 
 
 def models():
@@ -121,6 +127,20 @@ def networks():
         "student": whyodd.KernelDensity("student", sigma=1.0),
     }
     return {f"network-{name}": whyodd.neuralize(model.fit(X)) for name, model in made.items()}
+
+
+def members():
+    """Members that are no networks: sums over variables, projections and points, and reconstructions."""
+    made = {
+        "copod": COPOD().fit(X),
+        "ecod": ECOD().fit(X),
+        "hbos": HBOS(n_bins=4).fit(X),
+        "loda": LODA(n_random_cuts=5, random_state=0).fit(X),
+        "mad": MAD().fit(X[:, :1]),
+        "points": DistancesToAxes().fit(X),
+        "reconstruction": PCA(2).fit(X),
+    }
+    return {f"sum-{name}": whyodd.neuralize(model) for name, model in made.items()}
 
 
 def pipelines():
@@ -170,6 +190,7 @@ SCORED = {
     "pipeline-columns": NEW_FRAME[COLUMNS].dropna(),
     "pipeline-numbers": np.abs(NEW),
     "pipeline-texts": NEW_TEXTS,
+    "sum-mad": NEW[:, :1],
     "texts": NEW_TEXTS,
 }
 
