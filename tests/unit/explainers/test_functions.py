@@ -159,8 +159,6 @@ class TestFunction:
             loaded.network.outlierness(ROWS)
 
 
-# shap itself warns when it is imported, which is not ours to mend.
-@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning", "ignore::DeprecationWarning")
 class TestUnrulyFunction:
     def test_is_sampled_with_an_error(self, tmp_path):
         e = explain(unruly, ROWS[:3])
