@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, spearmanr
 
 from whyodd.explainers.drawing import Drawn, mixed, moved
-from whyodd.explainers.students import Candidates, Lesson, Offered, fit_student
+from whyodd.explainers.students import LARGEST, Candidates, Lesson, Offered, fit_student
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.robust_scales import center_and_scale
@@ -218,6 +218,11 @@ def distill(
     if not o.max() > 0.0:
         raise ValueError(
             f"The function gives all {o.size:,} rows the same score: there is nothing to explain."
+        )
+    if o.max() > LARGEST:
+        raise ValueError(
+            f"The function gives scores from {survey.scores.min():.3g} to {survey.scores.max():.3g}, too far "
+            "apart to be learned. Pass their logarithm, or check the values of the rows."
         )
     chooses, judges = survey.parted(random)
     lesson = Lesson(rows, o, survey.weights, ~chooses & ~judges, chooses)

@@ -56,9 +56,12 @@ def explain(
 
     Parameters
     ----------
-    model : fitted model, Pipeline or DistanceNetwork
+    model : fitted model, Pipeline, DistanceNetwork or function
         What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
-        parameters of either (its best one is explained). The decomposition of a linear one-class SVM is
+        parameters of either (its best one is explained). Any other model that scores rows, and any function
+        ``f(X)`` that gives (n,), high for outliers, is explained by its scores alone, with ``normal`` rows:
+        by a student that is fitted to them ("distilled", ``fidelity`` says how well), or by sampled Shapley
+        values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition of a linear one-class SVM is
         signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
@@ -77,7 +80,8 @@ def explain(
         Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
         ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
         plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
-        rows, as with ``options={"normal": rows}``.
+        rows, as with ``options={"normal": rows}``. For a function they say what is normal, and nothing is
+        calibrated; models of PyOD that keep their training rows need none.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -86,7 +90,8 @@ def explain(
         Columns to sum up: ``{"address": ["street", "city"]}``. All others stand for themselves.
     options : dict, optional
         Keywords of the method. Every method but "dtd" takes ``normal``: normal rows, like X, to compare with
-        (default: the centers of the model). It may also be passed by itself.
+        (default: the centers of the model). It may also be passed by itself. For a function, ``budget``: how
+        many rows it is asked about, beside those to explain.
     random_state : int, optional
         Seed of what a method draws at random.
     progress : bool, default False
@@ -121,6 +126,16 @@ def explain(
     >>> e = whyodd.explain(model, pd.DataFrame({"speed": [50.0], "load": [90.0]}), normal=others)
     >>> round(float(e.outlierness[0]))
     354
+
+    A function of your own:
+
+    >>> import numpy as np
+    >>> def far(X):
+    ...     return np.abs(X - 50.0).max(axis=1)
+    >>> normal = 50.0 + np.random.default_rng(0).normal(size=(100, 2))
+    >>> e = whyodd.explain(far, [[50.0, 90.0]], normal=normal, random_state=0)
+    >>> e.exactness, bool(e.relevance[0, 1] > 0.9 * e.outlierness[0])
+    ('distilled', True)
     """
     if explains_items(model):
         given = {"normal": normal, "groups": groups, "dtype": dtype, "time": time}

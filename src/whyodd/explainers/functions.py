@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # Shapley values take that many times as many rows as a student.
 _SAMPLES = 10
 _LEAST_BUDGET = 200
+# Fewer do not tell how far values usually are apart.
+_LEAST_NORMAL = 5
 # Normal rows that tell the smallest score.
 _SOME = 1_000
 
@@ -112,7 +114,13 @@ def _normal_rows(
     if isinstance(normal, str):
         message = f"normal={normal!r}: expected normal rows, like X, or {TRAINING!r}."
         raise ValueError(message)  # noqa: TRY004 - as for other models
-    return np.asarray(to_dense(prepared.normal_inputs(normal)), dtype=np.float64)
+    rows = np.asarray(to_dense(prepared.normal_inputs(normal)), dtype=np.float64)
+    if len(rows) < _LEAST_NORMAL:
+        raise ValueError(
+            f"normal has {len(rows)} row(s), expected at least {_LEAST_NORMAL} to learn from how {box.name} "
+            "scores them. Pass more."
+        )
+    return rows
 
 
 def learned(

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 _N_SHAPES, _N_BENDS = 8, 4
+# Numbers that can still be squared and summed.
+LARGEST = 1e100
 # Neighbours whose mean, or last, distance is a candidate; those of the local outlier factor.
 _MEANS, _LASTS, _LOCAL = (1, 5, 20), (5, 20), 20
 _MOST_NEIGHBORS = max(*_MEANS, *_LASTS, _LOCAL)
@@ -51,6 +53,8 @@ _ROUNDS = 500
 _WORTH_IT = 2.0
 # Nor is it looked for where no more than this share is missed.
 _LITTLE = 1e-4
+# Added to variances, so that columns that follow from others do not count without end.
+_RIDGE = 1e-6
 # Coefficients of a quadratic form, at most; ridges that are tried, over the largest eigenvalue.
 _MOST_COEFFICIENTS = 1_200
 _RIDGES = tuple(np.geomspace(1e-6, 1e-1, 6))
@@ -104,7 +108,8 @@ class Candidates:
         networks += _clustered(normal)
         scaled = (normal - normal.mean(axis=0)) / spread
         covariance = LedoitWolf(assume_centered=True).fit(scaled).covariance_
-        whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+        ridge = _RIDGE * max(float(np.trace(covariance)) / d, 1.0)
+        whitening = np.linalg.inv(np.linalg.cholesky(covariance + ridge * np.eye(d)))
         networks.append(_single(normal.mean(axis=0), whitening / spread))
         terms = Terms(center, scale, np.sort(normal, axis=0), np.zeros((d, _N_SHAPES)))
         return cls(terms if by_variable else None, tuple(networks))
@@ -129,10 +134,17 @@ class Offered:
     @classmethod
     def of(cls, candidates: Candidates, X: Floats) -> Offered:
         """What all candidates have for rows (k, d)."""
+        with np.errstate(over="ignore"):
+            return cls._of(candidates, X)
+
+    @classmethod
+    def _of(cls, candidates: Candidates, X: Floats) -> Offered:
         first = [] if candidates.terms is None else [candidates.terms.shapes(X).reshape(len(X), -1)]
         scores = _outlierness(candidates.networks, X)
         bent = [_bent(network, s) for network, s in zip(candidates.networks, scores, strict=True)]
         features = np.hstack([*first, *(columns for _, columns in bent)])
+        # Squares of such sizes cannot be taken: these candidates are left out.
+        features[:, (np.abs(features) > LARGEST).any(axis=0)] = 0.0
         return cls(candidates.terms, tuple(part for part, _ in bent), features)
 
     def with_network(self, network: DistanceNetwork, X: Floats) -> Offered:
@@ -226,6 +238,8 @@ def quadratic_form(lesson: Lesson, normal: Floats) -> DistanceNetwork | None:
     """
     d = lesson.rows.shape[1]
     i, k = np.triu_indices(d)
+    if np.abs(lesson.rows).max() > np.sqrt(LARGEST):
+        return None
     if i.size + d > min(_MOST_COEFFICIENTS, lesson.is_fitted.sum() // 2):
         return None
     middle, spread = normal.mean(axis=0), normal.std(axis=0)

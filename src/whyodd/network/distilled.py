@@ -171,11 +171,12 @@ class DistilledScore(FunctionScore):
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """Relevance as the student has it, outlierness as the function has it."""
         o = self.outlierness(X)
-        found = self.student.decompose(to_dense(as_matrix(X).values), through=through).relevance
+        values = to_dense(as_matrix(X).values)
+        found = self.student.decompose(values, through=through).relevance
         whole = found.sum(axis=1)
         factor = np.divide(np.maximum(o, 0.0), whole, out=np.ones(o.shape), where=whole > np.maximum(o, 0.0))
         relevance = found * factor[:, None]
-        return Decomposition(relevance, o - relevance.sum(axis=1), o)
+        return Decomposition(relevance.astype(values.dtype, copy=False), o - relevance.sum(axis=1), o)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,4 +217,5 @@ class SampledScore(FunctionScore):
                 "sampled. Call whyodd.explain with the function and these rows."
             )
         relevance = self.values[places]
-        return Decomposition(relevance, o - relevance.sum(axis=1), o)
+        in_its_type = relevance.astype(as_matrix(X).values.dtype, copy=False)
+        return Decomposition(in_its_type, o - relevance.sum(axis=1), o)

@@ -77,7 +77,9 @@ class Terms:
 
     def decompose(self, X: Any) -> Decomposition:
         """The terms of each variable (n, d)."""
-        relevance = np.einsum("ndb,db->nd", self.shapes(X), self.weights)
+        with np.errstate(over="ignore", invalid="ignore"):  # squares that are too large have no weight
+            parts = self.shapes(X) * self.weights
+        relevance = np.where(self.weights > 0.0, parts, 0.0).sum(axis=2)
         return Decomposition(relevance, np.zeros(len(relevance)), relevance.sum(axis=1))
 
 
@@ -120,7 +122,7 @@ class Bent:
 
     def outlierness(self, X: Any) -> Floats:
         """h(s) (n,)."""
-        return np.asarray(self.shapes(score_rows(self.score, X)) @ self.weights)
+        return self._bend(score_rows(self.score, X))
 
     def decompose(
         self, X: Any, *, through: LinearMap | None = None, n_jobs: int | None = None
@@ -128,9 +130,14 @@ class Bent:
         """Relevance of the score, as large as h(s)."""
         parts = decompose_rows(self.score, X, through=through, n_jobs=n_jobs)
         s = parts.outlierness
-        o = self.shapes(s) @ self.weights
+        o = self._bend(s)
         factor = np.divide(o, s, out=np.zeros(s.shape), where=s > 0.0)
         return Decomposition(parts.relevance * factor[:, None], parts.unexplained * factor, o)
+
+    def _bend(self, s: Floats) -> Floats:
+        used = self.weights > 0.0
+        with np.errstate(over="ignore"):
+            return np.asarray(self.shapes(s)[:, used] @ self.weights[used])
 
 
 @dataclass(frozen=True, eq=False)

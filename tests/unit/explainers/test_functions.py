@@ -130,6 +130,14 @@ class TestFunction:
         assert e.fidelity["r2"] > 0.9
         np.testing.assert_allclose(e.relevance[:, 0] + e.unexplained, e.outlierness, rtol=1e-9)
 
+    def test_values_whose_squares_are_too_large(self):
+        e = explain(in_scales, 1e60 * ROWS)
+        assert np.isfinite(e.relevance).all()
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+
+    def test_precision_is_that_asked_for(self):
+        assert explain(in_scales, dtype=np.float32).relevance.dtype == np.float32
+
     def test_other_methods_compare_with_the_normal_rows(self):
         e = explain(in_scales, method="occlusion")
         assert e.relevance[0].argmax() == 2
@@ -328,6 +336,14 @@ class TestBadInput:
     def test_other_columns_in_normal_are_told(self):
         with pytest.raises(ValueError, match="X has 4 columns, the model was fitted on 3"):
             explain(in_scales, normal=NORMAL[:, :3])
+
+    def test_too_few_normal_rows_are_told(self):
+        with pytest.raises(ValueError, match=r"normal has 2 row\(s\), expected at least 5"):
+            explain(in_scales, normal=NORMAL[:2])
+
+    def test_scores_without_bounds_are_told(self):
+        with pytest.raises(ValueError, match="too far apart to be learned"):
+            explain(in_scales, 1e150 * ROWS)
 
     @pytest.mark.parametrize("budget", [3, 1.5, True])
     def test_budget_is_checked(self, budget):
