@@ -61,8 +61,9 @@ def explain(
         parameters of either (its best one is explained). Any other model that scores rows, and any function
         ``f(X)`` that gives (n,), high for outliers, is explained by its scores alone, with ``normal`` rows:
         by a student that is fitted to them ("distilled", ``fidelity`` says how well), or by sampled Shapley
-        values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition of a linear one-class SVM is
-        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items.
+        values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition
+        of a linear one-class SVM is signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a
+        TextModel, X being its items.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
