@@ -39,6 +39,7 @@ from pyod.models.knn import KNN
 from pyod.models.mcd import MCD
 from pyod.models.ocsvm import OCSVM
 from scipy.stats import spearmanr
+from sklearn.base import clone
 from sklearn.covariance import EllipticEnvelope
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
@@ -117,7 +118,7 @@ def agreement(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def measure(model, normal: np.ndarray, others: np.ndarray, samples: tuple[int, ...]) -> Found:
-    model.fit(normal)
+    model = clone(model).fit(normal)
     own = find_entry(ADAPTERS, model).own
     X = others[np.argsort(-own(model, others), kind="stable")[:N_EXPLAINED]]
     exact = whyodd.explain(model, X, exclude_self=False).relevance
