@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import isotree
 import numpy as np
 from pyod.models.cblof import CBLOF
 from pyod.models.copod import COPOD
 from pyod.models.ecod import ECOD
 from pyod.models.gmm import GMM
 from pyod.models.hbos import HBOS
+from pyod.models.iforest import IForest
 from pyod.models.kde import KDE
 from pyod.models.knn import KNN
+from pyod.models.kpca import KPCA
 from pyod.models.loda import LODA
 from pyod.models.lof import LOF
 from pyod.models.mad import MAD
@@ -31,10 +34,12 @@ from sklearn.decomposition import (
     FactorAnalysis,
     FastICA,
     IncrementalPCA,
+    KernelPCA,
     MiniBatchSparsePCA,
     SparsePCA,
     TruncatedSVD,
 )
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
@@ -54,6 +59,7 @@ class Case(NamedTuple):
 
     def fit(self, X: Any) -> Any:
         """Fit a copy of the model to X."""
+        np.random.seed(0)  # noqa: NPY002 - all that LODA of PyOD 2.0 draws from
         return clone(self.model).fit(self.rows(X))
 
     def rows(self, X: Any) -> Any:
@@ -93,6 +99,12 @@ FITTED: dict[str, list[Case]] = {
     "pyod.models.knn.KNN": _cases(
         *(KNN(method=method, n_neighbors=k) for method in ("largest", "mean", "median") for k in (4, 5)),
     ),
+    "pyod.models.kpca.KPCA": _cases(
+        KPCA(n_components=8),
+        KPCA(n_components=20, n_selected_components=12, gamma=0.05),
+        KPCA(sampling=True, subset_size=30, n_components=10, random_state=0),
+        KPCA(n_components=2, kernel="linear"),
+    ),
     "pyod.models.lof.LOF": _cases(LOF(n_neighbors=7)),
     "pyod.models.mcd.MCD": _cases(
         MCD(random_state=0, support_fraction=0.9),
@@ -116,6 +128,11 @@ FITTED: dict[str, list[Case]] = {
         MinCovDet(random_state=0, support_fraction=0.9),
     ),
     "sklearn.decomposition._factor_analysis.FactorAnalysis": _cases(FactorAnalysis(2, random_state=0)),
+    "sklearn.decomposition._kernel_pca.KernelPCA": _cases(
+        KernelPCA(8, kernel="rbf"),
+        KernelPCA(5, kernel="rbf", gamma=0.02, eigen_solver="arpack", random_state=0),
+        KernelPCA(2, kernel="linear"),
+    ),
     "sklearn.mixture._bayesian_mixture.BayesianGaussianMixture": _cases(
         *(
             BayesianGaussianMixture(
@@ -160,10 +177,20 @@ LINEAR: dict[str, Case] = {
 }
 
 OTHERS: dict[str, list[Case]] = {
+    "isotree.IsolationForest": _cases(
+        isotree.IsolationForest(ntrees=20, ndim=1, random_seed=1, nthreads=1),
+        isotree.IsolationForest(ntrees=5, ndim=1, max_depth=None, random_seed=1, nthreads=1),
+    ),
+    "pyod.models.iforest.IForest": _cases(IForest(n_estimators=20, random_state=0)),
+    "sklearn.ensemble._iforest.IsolationForest": _cases(
+        IsolationForest(n_estimators=20, random_state=0),
+        IsolationForest(n_estimators=9, max_features=0.5, contamination=0.1, random_state=0),
+        IsolationForest(n_estimators=9, max_samples=7, bootstrap=True, random_state=0),
+    ),
     "pyod.models.copod.COPOD": _cases(COPOD()),
     "pyod.models.ecod.ECOD": _cases(ECOD()),
     "pyod.models.hbos.HBOS": _cases(HBOS(), HBOS(n_bins=5, alpha=0.01, tol=0.1)),
-    "pyod.models.loda.LODA": _cases(LODA(random_state=0), LODA(n_random_cuts=3, random_state=0)),
+    "pyod.models.loda.LODA": _cases(LODA(), LODA(n_random_cuts=3)),
     "pyod.models.mad.MAD": _cases(MAD(), columns=1),
     "pyod.models.pca.PCA": _cases(
         DistancesToAxes(),

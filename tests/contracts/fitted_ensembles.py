@@ -44,7 +44,7 @@ ENSEMBLES: dict[str, list[Case]] = {
     ),
     "pyod.models.suod.SUOD": _cases(
         SUOD(_MEMBERS, rp_flag_global=False, **_PLAIN),
-        SUOD(_MEMBERS, combination="max", **_PLAIN),
+        SUOD(_MEMBERS[:2], combination="max", **_PLAIN),
     ),
     "sklearn.neighbors._lof.LocalOutlierFactor": _cases(
         LocalOutlierFactor(n_neighbors=7, novelty=True, metric="canberra")

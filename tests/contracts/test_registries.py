@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +23,7 @@ import whyodd
 from contracts.every import EVERY, MEMBERS
 from contracts.fitted import FITTED, LINEAR, Case, own_scores, said
 from contracts.fitted_ensembles import ENSEMBLES
+from contracts.neural import NEURAL
 from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
@@ -44,11 +46,14 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert EVERY.keys() | LINEAR.keys() == ADAPTERS.keys()
+    assert EVERY.keys() | LINEAR.keys() | NEURAL.keys() == ADAPTERS.keys()
     assert all(EVERY.values())
+    assert all(NEURAL.values())
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.torch) if path in NEURAL else path for path in ADAPTERS]
+)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
@@ -87,8 +92,9 @@ class TestAdapter:
         np.testing.assert_allclose(alone.probability, chances, rtol=1e-9, atol=1e-9)
         verdict = whyodd.neuralize(model).verdict
         assert verdict.contamination == model.contamination
+        n_scores = len(model.decision_scores_)  # of the rows that were drawn, if some were
         n_above = [(verdict.training >= o).sum() for o in alone.outlierness]
-        np.testing.assert_allclose(alone.p_value, (1 + np.array(n_above)) / (1 + len(X)), rtol=1e-15)
+        np.testing.assert_allclose(alone.p_value, (1 + np.array(n_above)) / (1 + n_scores), rtol=1e-15)
 
     def test_columns_of_a_frame_are_matched_by_name(self, case):
         names = ["a", "b", "c", "d"]
@@ -158,6 +164,10 @@ class TestMemberOfAModel:
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-7)
         told = e.expected[~np.isnan(e.expected)]
         assert np.all(np.abs(told - 100.0) < 10.0 * np.abs(ROWS).max())
+        if offers(e.network, "expected"):
+            other = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names), method="occlusion")
+            np.testing.assert_allclose(other.outlierness, e.outlierness, rtol=1e-7)
+            assert np.isfinite(other.relevance).all()
 
     def test_is_saved_and_loaded(self, case, tmp_path):
         member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)
@@ -242,11 +252,17 @@ ONE_CENTER = {"coin", "micenkova", "mvn"}
 class TestExplainer:
     rows = X[:7] + 1
 
+    def member(self, method, centers=X):
+        """One that offers what the method needs."""
+        if "splits" in EXPLAINERS[method].needs:
+            return whyodd.neuralize(IsolationForest(n_estimators=5, random_state=0).fit(centers))
+        return whyodd.DistanceNetwork(centers)
+
     def explained(self, method, model, rows=rows, **keywords):
         return whyodd.explain(model, rows, method=method, options=OPTIONS.get(method, {}), **keywords)
 
     def test_explains(self, method):
-        network = whyodd.DistanceNetwork(X)
+        network = self.member(method)
         e = self.explained(method, network)
         assert e.relevance.shape == (7, 4)
         assert e.relevance.dtype == np.float64
@@ -269,7 +285,7 @@ class TestExplainer:
         assert np.isfinite(self.explained(method, model, self.rows[:1]).relevance).all()
 
     def test_adds_up_if_it_says_so(self, method):
-        e = self.explained(method, whyodd.DistanceNetwork(X))
+        e = self.explained(method, self.member(method))
         assert e.is_additive == EXPLAINERS[method].is_additive
         if e.is_additive:
             np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
@@ -277,12 +293,12 @@ class TestExplainer:
             assert np.isnan(e.unexplained).all()
 
     def test_is_the_same_for_a_seed(self, method):
-        es = [self.explained(method, whyodd.DistanceNetwork(X), random_state=3) for _ in range(2)]
+        es = [self.explained(method, self.member(method), random_state=3) for _ in range(2)]
         np.testing.assert_array_equal(es[0].relevance, es[1].relevance)
 
     def test_leaves_rows_and_centers_as_they_are(self, method):
         rows, centers = self.rows.copy(), X.copy()
-        self.explained(method, whyodd.DistanceNetwork(centers), rows)
+        self.explained(method, self.member(method, centers), rows)
         np.testing.assert_array_equal(rows, self.rows)
         np.testing.assert_array_equal(centers, X)
 
@@ -292,7 +308,7 @@ class TestExplainer:
 
     def test_unknown_option_names_those_there_are(self, method):
         with pytest.raises(ValueError, match=f"method='{method}' has no option 'colour'. It takes: ") as told:
-            whyodd.explain(whyodd.DistanceNetwork(X), X, method=method, options={"colour": 1})
+            whyodd.explain(self.member(method), X, method=method, options={"colour": 1})
         assert all(repr(option) in str(told.value) for option in EXPLAINERS[method].options)
 
 

@@ -95,7 +95,8 @@ def from_feature_bagging(model: Any) -> EnsembleScore:
 
     Average or maximum of the ``decision_function`` of its members, each on its own columns
     (``estimators_features_``). For training rows without themselves, where the members keep them, o + floor
-    is ``decision_scores_``.
+    is ``decision_scores_``. Members that count the rows of a call among those of training (ECOD, COPOD) are
+    explained for each row alone: so is the ensemble.
     """
     require_fitted(model, "decision_scores_")
     parts = [
@@ -198,7 +199,7 @@ def _member(model: Any, name: str) -> Any:
 
 def _scale(member: Any) -> Scale:
     verdict = getattr(member, "verdict", None)
-    return AffineScale() if verdict is None else verdict.scale  # type: ignore[no-any-return]
+    return AffineScale() if verdict is None else verdict.scale
 
 
 def _spread(member: Any, normal: Any) -> tuple[float, float]:
@@ -222,7 +223,7 @@ def _next_subspaces(model: Any) -> tuple[NDArray[np.intp], ...]:
     most = min(model.local_max_features, 1.0)
     least = model.local_min_features if d * model.local_min_features >= 1 else 1.0
     if most == least:
-        return (np.arange(d),) * model.local_region_iterations
+        return (np.arange(d),) * int(model.local_region_iterations)
     sizes = int(d * least), int(d * most)
     return tuple(
         sample_without_replacement(d, draws.randint(*sizes), random_state=draws)

@@ -18,17 +18,36 @@ from whyodd.adapters.ensembles import (
     scale_of_ensemble,
 )
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.forests import (
+    from_isolation_forest,
+    from_isotree,
+    from_pyod_iforest,
+    own_score_of_isotree,
+    scale_of_isolation_forest,
+    scale_of_isotree,
+    scale_of_pyod_iforest,
+)
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
     from_pyod_gmm,
     from_pyod_kde,
     from_pyod_knn,
+    from_pyod_kpca,
     from_pyod_lof,
     from_pyod_mcd,
     from_pyod_ocsvm,
     scale_of_pyod_svm,
 )
 from whyodd.adapters.pyod_neighbors import from_pyod_inne
+from whyodd.adapters.pyod_neural import (
+    from_pyod_ae1svm,
+    from_pyod_auto_encoder,
+    from_pyod_deep_svdd,
+    from_pyod_lunar,
+    from_pyod_vae,
+    mean_code_score,
+    scale_of_pyod_lunar,
+)
 from whyodd.adapters.pyod_sampling import from_pyod_sampling
 from whyodd.adapters.pyod_sums import (
     from_pyod_copod,
@@ -55,6 +74,7 @@ from whyodd.adapters.sklearn_decomposition import (
     reconstruction_error,
 )
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import error_in_feature_space, from_kernel_pca
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
     from_local_outlier_factor,
@@ -105,8 +125,18 @@ ENSEMBLE = Family("that of its members", "R of its members, and what belongs to 
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
+SUBSPACES = Family(
+    "two matrix products for each step to the expected row",
+    "R ≥ 0, and the error of the expected row, add up to o",
+)
+FOREST = Family("a few passes over all trees", "R, of both signs, and a constant of the forest add up to o")
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
 
+AUTOENCODERS = Family("a pass through the network", "R ≥ 0 add up to o")
+EMBEDDINGS = Family("a pass through the network and back", "R ≥ 0, and what biases have, add up to o")
+LEARNED_NEIGHBORS = Family(
+    "a search for neighbours", "R, below 0 where a distance reassures, and a constant add up to o"
+)
 TERMS = Family("a look-up per value", "R ≥ 0 add up to o")
 PROJECTIONS = Family("a look-up per projection", "R ≥ 0, and what belongs to no variable, add up to o")
 RECONSTRUCTIONS = Family("two matrix products", "R ≥ 0 add up to o")
@@ -180,7 +210,21 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
+    "isotree.IsolationForest": Adapter(
+        from_isotree,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        own=own_score_of_isotree,
+        scale=scale_of_isotree,
+    ),
+    "pyod.models.ae1svm.AE1SVM": Adapter(from_pyod_ae1svm, "distance to the reconstruction", AUTOENCODERS),
+    "pyod.models.auto_encoder.AutoEncoder": Adapter(
+        from_pyod_auto_encoder, "distance to the reconstruction", AUTOENCODERS
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.deep_svdd.DeepSVDD": Adapter(
+        from_pyod_deep_svdd, "squared distance to the center inside the network", EMBEDDINGS
+    ),
     "pyod.models.feature_bagging.FeatureBagging": Adapter(
         from_feature_bagging,
         "combined scores of members on subsets of columns",
@@ -196,6 +240,12 @@ ADAPTERS: dict[str, Adapter] = {
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
     ),
+    "pyod.models.iforest.IForest": Adapter(
+        from_pyod_iforest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_pyod_iforest,
+    ),
     "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
     "pyod.models.hbos.HBOS": Adapter(
         from_pyod_hbos,
@@ -207,10 +257,19 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.kpca.KPCA": Adapter(
+        from_pyod_kpca, "squared distance from the principal components in feature space", SUBSPACES
+    ),
     "pyod.models.loda.LODA": Adapter(
         from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
     ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.lunar.LUNAR": Adapter(
+        from_pyod_lunar,
+        "distances to the nearest rows, as a network weighs them",
+        LEARNED_NEIGHBORS,
+        scale=scale_of_pyod_lunar,
+    ),
     "pyod.models.lscp.LSCP": Adapter(
         from_lscp,
         "mean score of the members that are competent near a row",
@@ -224,6 +283,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "pyod.models.vae.VAE": Adapter(
+        from_pyod_vae,
+        "distance to the reconstruction from the mean code",
+        AUTOENCODERS,
+        own=mean_code_score,
     ),
     "pyod.models.suod.SUOD": Adapter(
         from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
@@ -244,6 +309,12 @@ ADAPTERS: dict[str, Adapter] = {
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
     ),
+    "sklearn.ensemble._iforest.IsolationForest": Adapter(
+        from_isolation_forest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_isolation_forest,
+    ),
     "sklearn.decomposition._factor_analysis.FactorAnalysis": Adapter(
         from_factor_analysis, "half the squared Mahalanobis distance", COVARIANCES, scale=_log_density
     ),
@@ -252,6 +323,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.decomposition._incremental_pca.IncrementalPCA": Adapter(
         from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._kernel_pca.KernelPCA": Adapter(
+        from_kernel_pca,
+        "squared distance from the principal components in feature space",
+        SUBSPACES,
+        own=error_in_feature_space,
     ),
     "sklearn.decomposition._pca.PCA": Adapter(
         from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error

@@ -14,6 +14,7 @@ from whyodd.adapters.pyod_neighbors import clusters_of_cblof
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_covariance import from_covariance
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import subspace
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
 from whyodd.adapters.sklearn_svm import from_one_class_svm
@@ -25,6 +26,7 @@ from whyodd.network.verdict import AffineScale, ExponentialScale
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whyodd.network.kernel_subspace import KernelSubspace
     from whyodd.network.neighbor_distances import NeighborDistances
     from whyodd.network.reference_points import ClusterDistance
     from whyodd.network.verdict import Scale
@@ -79,6 +81,16 @@ def from_pyod_gmm(model: Any) -> DistanceNetwork:
     """Network of a fitted ``pyod.models.gmm.GMM``: ``decision_function`` = o - offset."""
     _require_fitted(model)
     return from_gaussian_mixture(model.detector_)
+
+
+def from_pyod_kpca(model: Any) -> KernelSubspace | DistanceNetwork:
+    """Reconstruction error of a fitted ``pyod.models.kpca.KPCA``, kernel "rbf" or "linear".
+
+    ``decision_function`` = o, the squared distance from the first ``n_selected_components`` in feature space;
+    with ``sampling=True`` those of the rows that were drawn.
+    """
+    _require_fitted(model)
+    return subspace(model.kpca, model.n_selected_components_, "KPCA")
 
 
 def from_pyod_mcd(model: Any) -> DistanceNetwork:

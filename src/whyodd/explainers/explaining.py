@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.class_paths import find_entry
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
@@ -21,6 +22,7 @@ from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
 from whyodd.explanations.table import Explanation
+from whyodd.network.torch_module import MODULE, module_score
 from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
 
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
     from whyodd.explainers.preparing import PreparedModel
+    from whyodd.network.waist import Decomposition
 
     Indices = NDArray[np.intp]
+
+# Relevance by an integral that misses no more than this share of o counts as exact.
+_SMALL_GAP = 1e-3
 
 
 def explain(
@@ -63,7 +69,8 @@ def explain(
         by a student that is fitted to them ("distilled", ``fidelity`` says how well), or by sampled Shapley
         values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition
         of a linear one-class SVM is signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a
-        TextModel, X being its items.
+        TextModel, X being its items; or a torch module that scores rows, or gives them back, with
+        ``normal`` rows.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
@@ -82,7 +89,8 @@ def explain(
         ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
         plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
         rows, as with ``options={"normal": rows}``. For a function they say what is normal, and nothing is
-        calibrated; models of PyOD that keep their training rows need none.
+        calibrated; models of PyOD that keep their training rows need none. A torch module is compared
+        with the nearest of them.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -138,6 +146,13 @@ def explain(
     >>> e.exactness, bool(e.relevance[0, 1] > 0.9 * e.outlierness[0])
     ('distilled', True)
     """
+    if find_entry({MODULE: True}, model):
+        if normal is None:
+            raise ValueError(
+                "A torch module knows no normal rows, expected normal=rows to compare its scores with. "
+                "Pass some, such as those it was trained on."
+            )
+        model, normal = module_score(model, normal), None
     if explains_items(model):
         given = {"normal": normal, "groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}
@@ -263,8 +278,8 @@ def explain_prepared(
         ids=ids,
         spoken=spoken,
         texts=None if prepared.texts is None else variables.grouped(prepared.texts),
-        exactness=chosen.exactness_of(prepared.network),
-        fidelity=getattr(prepared.network, "fidelity", None) if method == "dtd" else None,
+        exactness="sampled" if _misses(parts) > _SMALL_GAP else chosen.exactness_of(prepared.network),
+        fidelity=_fidelity(prepared.network, parts) if method == "dtd" else None,
     )
 
 
@@ -291,6 +306,16 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
 def explains_items(model: object) -> bool:
     """Whether a model is one of images, series or messages: it explains them itself."""
     return hasattr(model, "explain") and not isinstance(model, type)
+
+
+def _misses(parts: Decomposition) -> float:
+    """Share of o that an integral has missed at most."""
+    return 0.0 if parts.gap is None else float(parts.gap.max(initial=0.0))
+
+
+def _fidelity(network: Any, parts: Decomposition) -> Mapping[str, float] | None:
+    """What the member says of itself, or what its integrals have missed."""
+    return getattr(network, "fidelity", None) if parts.gap is None else {"gap": _misses(parts)}
 
 
 def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:

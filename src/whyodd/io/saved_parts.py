@@ -39,6 +39,13 @@ def archive(parts: Iterable[tuple[str, bytes]]) -> BytesIO:
     return out
 
 
+def as_part(array: np.ndarray[Any, Any]) -> bytes:
+    """An array as a part."""
+    out = BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
 def plain(data: bytes) -> bytes:
     """Archive of arrays with none of them compressed, any other data as they are."""
     if not data.startswith(b"PK"):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from whyodd.io.saved_estimators import CHECKS
 from whyodd.io.saved_names import FORMAT_1, PLACES
+from whyodd.io.saved_values import check_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +19,12 @@ _OWN_NAMES: dict[int, dict[str, str]] = {1: FORMAT_1, 2: {name: name for name in
 _OWN_CONSTRUCTORS = {
     "whyodd.metrics.Component",
     "whyodd.metrics.Linear",
+    "whyodd.networks.DenseLayer",
+    "whyodd.networks.DenseStack",
+    "whyodd.networks.Standardizing",
     "whyodd.pipelines.LinearMap",
+    "whyodd.poolings.LearnedMean",
+    "whyodd.poolings.LearnedScore",
     "whyodd.poolings.LocalReach",
 }
 _OWN_FUNCTIONS = {
@@ -36,8 +42,8 @@ _DISTANCES = {
 # Search trees are built anew of their rows: a tree that was tampered with would make compiled code read and
 # write where it must not.
 SEARCH_TREES = {"sklearn.neighbors._ball_tree.BallTree", "sklearn.neighbors._kd_tree.KDTree"}
-# Compiled code trusts the arrays of these, and there is nothing in them to be explained.
-_UNSAFE = {"NuSVC", "NuSVR", "SVC", "SVR"}
+# Splines as well.
+SPLINES = {"scipy.interpolate._bsplines.BSpline"}
 _NUMBERS = {
     f"numpy.{name}"
     for name in (
@@ -51,11 +57,23 @@ _FUNCTIONS = {
     *(f"numpy.{name}" for name in ("absolute", "arcsinh", "arctan", "cbrt", "exp", "exp2", "expm1", "log")),
     *(f"numpy.{name}" for name in ("log10", "log1p", "log2", "negative", "reciprocal", "sinh", "sqrt")),
     *(f"numpy.{name}" for name in ("square", "tanh")),
+    # What scikit-learn's steps pool columns with, and choose them by.
+    *(f"numpy.{name}" for name in ("amax", "amin", "max", "mean", "median", "min")),
+    *(
+        f"sklearn.feature_selection._univariate_selection.{name}"
+        for name in ("chi2", "f_classif", "f_regression", "r_regression")
+    ),
+    *(
+        f"sklearn.feature_selection._mutual_info.{name}"
+        for name in ("mutual_info_classif", "mutual_info_regression")
+    ),
     *(f"scipy.special._special_ufuncs.{name}" for name in ("expit", "logit")),
     *(f"scipy.special._ufuncs.{name}" for name in ("expit", "logit")),
     *_OWN_FUNCTIONS,
 }
-_CONSTRUCTORS = SEARCH_TREES | {
+_CONSTRUCTORS = {
+    *SEARCH_TREES,
+    *SPLINES,
     "builtins.frozenset",
     "datetime.date",
     "datetime.datetime",
@@ -76,12 +94,13 @@ _NAMES: dict[str, set[str]] = {
     "LossNode": {"sklearn.linear_model._sgd_fast.Hinge"},
     "MethodNode": _OWN_METHODS,
     "NdArrayNode": {"numpy.ndarray", *_NUMBERS},
-    "ObjectNode": _OWN_TYPES | _DISTANCES,
+    "ObjectNode": _OWN_TYPES | _DISTANCES | CHECKS.keys(),
     "RandomStateNode": {"numpy.random.mtrand.RandomState"},
     "SetNode": {"builtins.set"},
     "SliceNode": {"builtins.slice"},
     "SparseMatrixNode": {"scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix"},
-    "TupleNode": {"builtins.tuple"},
+    "TreeNode": {"sklearn.tree._tree.Tree"},
+    "TupleNode": {"builtins.tuple", "sklearn.impute._iterative._ImputerTriplet"},
     "TypeNode": _KEYS | _NUMBERS,
 }
 _LASTING = {place: name for name, place in PLACES.items()}
@@ -106,8 +125,8 @@ def known_nodes(schema: Node, written_in: int = FORMAT) -> list[Node]:
     ------
     Refused
         With the first name that is on no list.
-    KeyError, TypeError, AttributeError
-        If it is no schema of skops.
+    ValueError, KeyError, TypeError, AttributeError
+        If it is no schema of skops, or none that save() writes.
     """
     names = _OWN_NAMES[written_in]
     nodes = []
@@ -118,6 +137,7 @@ def known_nodes(schema: Node, written_in: int = FORMAT) -> list[Node]:
         nodes.append(node)
         waiting.extend(_children(node))
     _check_numbers(nodes)
+    check_values(nodes)
     return nodes
 
 
@@ -147,6 +167,13 @@ def _check_names(node: Node, own_names: Mapping[str, str]) -> None:
     if loader == "NdArrayNode" and node["type"] == "json" and len(node["shape"]["content"]) != 1:
         # NumPy would look into its members, and those of their members, for what the shape may be.
         raise Refused(f"{name} of objects in several dimensions")
+    if name in _DISTANCES and not _is_tuple_of(node["content"], 3):
+        # Compiled code takes them out of it without a look at how many there are.
+        raise Refused(f"{name} without its three numbers")
+
+
+def _is_tuple_of(node: Node, n: int) -> bool:
+    return node["__loader__"] == "TupleNode" and len(node["content"]) == n
 
 
 def _check_numbers(nodes: Iterable[Node]) -> None:
@@ -171,16 +198,7 @@ def _give_name(node: Node, name: str) -> None:
 
 
 def _is_known(name: str, loader: str) -> bool:
-    return name in _NAMES.get(loader, ()) or (loader == "ObjectNode" and name in _estimators())
-
-
-@cache
-def _estimators() -> frozenset[str]:
-    """Public estimators of the scikit-learn that is installed."""
-    from sklearn.utils import all_estimators
-
-    kinds = [kind for name, kind in all_estimators() if name not in _UNSAFE]
-    return frozenset(f"{kind.__module__}.{kind.__name__}" for kind in kinds)
+    return name in _NAMES.get(loader, ())
 
 
 def _children(node: Node) -> Iterator[Node]:
@@ -211,7 +229,7 @@ def _array(node: Node) -> list[Node]:
     return [*node["content"], node["shape"]] if node["type"] == "json" else []
 
 
-def _loss(node: Node) -> list[Node]:
+def _reduced(node: Node) -> list[Node]:
     return [node["content"], node["__reduce__"]["args"]]
 
 
@@ -228,7 +246,7 @@ _FIELDS: dict[str, tuple[set[str], Callable[[Node], list[Node]]]] = {
     "FunctionNode": (set(), _none),
     "JsonNode": ({"content", "is_json"}, _none),
     "ListNode": ({"content"}, _members),
-    "LossNode": ({"content", "__reduce__"}, _loss),
+    "LossNode": ({"content", "__reduce__"}, _reduced),
     "MethodNode": ({"content"}, _owner),
     "NdArrayNode": ({"content", "shape", "type", "file"}, _array),
     "ObjectNode": ({"content"}, _content),
@@ -236,6 +254,7 @@ _FIELDS: dict[str, tuple[set[str], Callable[[Node], list[Node]]]] = {
     "SetNode": ({"content"}, _members),
     "SliceNode": ({"content"}, _none),
     "SparseMatrixNode": ({"type", "file"}, _none),
+    "TreeNode": ({"content", "__reduce__"}, _reduced),
     "TupleNode": ({"content"}, _members),
     "TypeNode": (set(), _none),
 }

@@ -8,7 +8,7 @@ import zlib
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
@@ -16,11 +16,13 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
 from whyodd.io.atomic import replacing
+from whyodd.io.saved_comparison import difference
 from whyodd.io.saved_estimators import check_estimators
-from whyodd.io.saved_parts import TooLarge, archive, check_parts, check_sizes, plain, write_part
+from whyodd.io.saved_parts import TooLarge, archive, as_part, check_parts, check_sizes, plain, write_part
 from whyodd.io.saved_types import (
     FORMAT,
     SEARCH_TREES,
+    SPLINES,
     Refused,
     full_name,
     give_lasting_name,
@@ -30,9 +32,17 @@ from whyodd.io.saved_types import (
 )
 from whyodd.version import __version__
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
-# Where the arguments of a search tree's constructor are in its state: rows, leaf size, distance, weights.
-_TREE_ARGUMENTS = (0, 4, 11, 12)
+# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance, weights)
+# and of splines (knots, coefficients, degree, what is outside of the knots).
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(SEARCH_TREES, (0, 4, 11, 12)),
+    **dict.fromkeys(SPLINES, ("t", "_t", "c", "_c", "k", "extrapolate")),
+}
+_TUPLE = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode"}
 # What skops may end in for objects that it does not know.
 _UNSTORABLE = (AttributeError, RecursionError, TypeError, ValueError)
 # What reading a file that was tampered with may end in.
@@ -46,8 +56,9 @@ def save(model: Any, path: str | Path) -> None:
     """Save a model, a pipeline that ends in one, a network or an explanation; :func:`load` reads it.
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
-    appears complete or not at all: a process that is killed while it saves leaves what was there, and may
-    leave a hidden file ``.<process>.<...>.<name>`` beside it, which nothing reads and you may delete.
+    appears complete or not at all, and only after it was loaded and found to be the same: a process that is
+    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>`` beside
+    it, which nothing reads and you may delete.
 
     Parameters
     ----------
@@ -60,7 +71,7 @@ def save(model: Any, path: str | Path) -> None:
     Raises
     ------
     ValueError
-        If a part cannot be saved, such as a function of your own.
+        If a part cannot be saved, such as a function of your own, or cannot be read back.
     OSError
         If the file cannot be written.
 
@@ -76,14 +87,9 @@ def save(model: Any, path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, expected the name of a file to write.")
-    stored = _stored(model)
-    schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
-    _check_saved(schema)
-    with replacing(path) as draft, ZipFile(draft, "w") as file:
-        write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
-        for name, written in names.items():  # not the insides of search trees
-            write_part(file, written, plain(stored.read(name)))
-        write_part(file, _SCHEMA, json.dumps(schema).encode())
+    with replacing(path) as draft:
+        _write(model, draft)
+        _check_written(model, draft)
 
 
 def load(path: str | Path) -> Any:
@@ -107,16 +113,16 @@ def load(path: str | Path) -> Any:
     with path.open("rb") as file:
         about = _about(file, path)
         _check_about(about, path)
-        parts, names = _loadable(file, path, about["format"])
-    with warnings.catch_warnings():
-        # One warning has told it; scikit-learn would for each of its objects.
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
-            loaded = skops.load(parts, trusted=sorted(names))
-            check_estimators(loaded)
+            return _read(file, path.stat().st_size, about["format"], skops)
+        except Refused as refused:
+            raise ValueError(
+                f"{path} names {refused}, which whyodd does not load: do not trust this file."
+            ) from None
+        except TooLarge:
+            raise _too_large(path) from None
         except _DAMAGE as error:
-            raise _damaged(path, error) from error
-    return loaded
+            raise ValueError(f"{path} is damaged and cannot be loaded: {_first_line(error)}.") from error
 
 
 def _skops(verb: str) -> Any:
@@ -132,6 +138,38 @@ def _versions() -> dict[str, str]:
 
 
 # ---- saving -----------------------------------------------------------------------------------------------
+
+
+def _write(model: Any, draft: Path) -> None:
+    stored = _stored(model)
+    schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
+    places = {written: name for name, written in names.items()}  # not of the insides of search trees
+    defined: dict[str, bytes] = {}
+    for node in _checked(schema, type(model).__name__):
+        defined |= _defined(node, lambda written: stored.read(places[written]))
+    with ZipFile(draft, "w") as file:
+        write_part(file, _ABOUT, json.dumps({"format": FORMAT, **_versions()}).encode())
+        for written, name in places.items():
+            write_part(file, written, defined.get(written) or plain(stored.read(name)))
+        write_part(file, _SCHEMA, json.dumps(schema).encode())
+
+
+def _check_written(model: Any, draft: Path) -> None:
+    """Raise a ``ValueError`` if what was written is not what it was written of."""
+    try:
+        with draft.open("rb") as file:
+            found = difference(model, _read(file, draft.stat().st_size, FORMAT, _skops("save")))
+    except (*_DAMAGE, Refused, TooLarge) as error:
+        if isinstance(error, (MemoryError, OSError)):  # the computer, not the model
+            raise
+        raise ValueError(
+            f"save() cannot store this {type(model).__name__} so that it can be loaded: {_first_line(error)}."
+        ) from error
+    if found is not None:
+        raise ValueError(
+            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another one "
+            "when it is read back."
+        )
 
 
 def _stored(model: Any) -> ZipFile:
@@ -156,11 +194,12 @@ def _portable(node: Any) -> Any:
     if not isinstance(node.get("__loader__"), str):  # no node, but the entries of a dictionary
         return node
     give_lasting_name(node)
-    if node["__loader__"] == "ObjectNode" and full_name(node) in SEARCH_TREES:
+    if node["__loader__"] == "ObjectNode" and (places := _ARGUMENTS.get(full_name(node))):
         state = node["content"]["content"]
-        arguments = [state[place] for place in _TREE_ARGUMENTS if place < len(state)]
+        known = state if isinstance(state, dict) else dict(enumerate(state))
+        arguments = [known[place] for place in places if place in known]
         node["__loader__"] = "ConstructorFromReduceNode"
-        node["content"] = {**node["content"], "content": arguments}
+        node["content"] = _TUPLE | {"__id__": node["content"]["__id__"], "content": arguments}
     return node
 
 
@@ -194,9 +233,22 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     return number(schema), names
 
 
-def _check_saved(schema: dict[str, Any]) -> None:
+def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
+    """Parts of a node that scikit-learn has left as the memory was, put right: of sparse rows, ``_n_support``."""
+    if (
+        full_name(node) != "sklearn.svm._classes.OneClassSVM"
+        or "_n_support" not in node["content"]["content"]
+    ):
+        return {}
+    state = node["content"]["content"]
+    n = np.load(BytesIO(read(state["support_"]["file"]))).size
+    return {state["_n_support"]["file"]: as_part(np.full(2, n, dtype=np.int32))}
+
+
+def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """All nodes of a schema, if they may be saved."""
     try:
-        known_nodes(schema)
+        return known_nodes(schema)
     except Refused as refused:
         if str(refused).startswith("pyod."):
             raise ValueError(
@@ -208,6 +260,8 @@ def _check_saved(schema: dict[str, Any]) -> None:
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
             "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
         ) from None
+    except ValueError as error:
+        raise ValueError(f"save() cannot store this {kind}: {error}.") from None
 
 
 # ---- loading ----------------------------------------------------------------------------------------------
@@ -252,25 +306,27 @@ def _check_about(about: dict[str, Any], path: Path) -> None:
         )
 
 
-def _loadable(file: Any, path: Path, written_in: int) -> tuple[BytesIO, set[str]]:
+def _read(file: Any, size: int, written_in: int, skops: Any) -> Any:
+    """What is in a file of ``size`` bytes, after a look at all that is in it."""
+    parts, names = _loadable(file, size, written_in)
+    with warnings.catch_warnings():
+        # One warning has told it; scikit-learn would for each of its objects.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        loaded = skops.load(parts, trusted=sorted(names))
+    check_estimators(loaded)
+    return loaded
+
+
+def _loadable(file: Any, size: int, written_in: int) -> tuple[BytesIO, set[str]]:
     """The file as skops reads it, and the names of types in it, all of them known, after a look at arrays."""
-    try:
-        with ZipFile(file) as parts:
-            schema = json.loads(parts.read(_SCHEMA))
-            nodes = known_nodes(schema, written_in)
-            used = check_parts(nodes, parts, path.stat().st_size)
-            put_in_place(nodes, written_in)
-            placed = json.dumps(schema | nodes[0]).encode()
-            read = ((name, parts.read(name)) for name in sorted(used - {_SCHEMA}))
-            return archive(chain(read, [(_SCHEMA, placed)])), named_types(nodes)
-    except Refused as refused:
-        raise ValueError(
-            f"{path} names {refused}, which whyodd does not load: do not trust this file."
-        ) from None
-    except TooLarge:
-        raise _too_large(path) from None
-    except _DAMAGE as error:
-        raise _damaged(path, error) from error
+    with ZipFile(file) as parts:
+        schema = json.loads(parts.read(_SCHEMA))
+        nodes = known_nodes(schema, written_in)
+        used = check_parts(nodes, parts, size)
+        put_in_place(nodes, written_in)
+        placed = json.dumps(schema | nodes[0]).encode()
+        read = ((name, parts.read(name)) for name in sorted(used - {_SCHEMA}))
+        return archive(chain(read, [(_SCHEMA, placed)])), named_types(nodes)
 
 
 def _too_large(path: Path) -> ValueError:
@@ -278,10 +334,6 @@ def _too_large(path: Path) -> ValueError:
         f"{path} would take more memory than its size allows, as no file of whyodd.save() does: "
         "do not trust this file."
     )
-
-
-def _damaged(path: Path, error: BaseException) -> ValueError:
-    return ValueError(f"{path} is damaged and cannot be loaded: {_first_line(error)}.")
 
 
 def _first_line(error: BaseException) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def canberra(x: Floats, u: Floats) -> Floats:
     """|x_i - u_i| / (|x_i| + |u_i|), the distance itself."""
     size = np.abs(x) + np.abs(u)
-    return np.divide(np.abs(x - u), size, out=np.zeros(size.shape), where=size > 0.0)
+    return np.asarray(np.divide(np.abs(x - u), size, out=np.zeros(size.shape), where=size > 0.0))
 
 
 def chebyshev(x: Floats, u: Floats) -> Floats:
@@ -76,4 +76,4 @@ def terms_of(metric: str, p: float | None) -> Callable[[Floats, Floats], Floats]
 
 def _unit(x: Floats) -> Floats:
     length = np.sqrt((x**2).sum(axis=1, keepdims=True))
-    return np.divide(x, length, out=np.zeros(x.shape), where=length > 0.0)
+    return np.asarray(np.divide(x, length, out=np.zeros(x.shape), where=length > 0.0))

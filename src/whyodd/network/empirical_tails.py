@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from whyodd.network.rebuilt import Rebuilt
 
@@ -190,10 +192,8 @@ class _Moments:
 
 
 def _sign_of_skewness(column: Floats, width: int) -> float:
-    """Sign of the skewness by the steps of SciPy, as in PyOD: 0 of a column that is constant to rounding."""
-    values = np.repeat(column[:, None], width, axis=1)
-    mean = values.mean(axis=0)
-    gaps = values - mean
-    squares = gaps**2
-    is_constant = squares.mean(axis=0)[0] <= (np.finfo(np.float64).eps * mean[0]) ** 2
-    return 0.0 if is_constant else float(np.sign((squares * gaps).mean(axis=0)[0]))
+    """Sign of the skewness by SciPy, as in PyOD: 0 of a column that is constant to rounding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that it is almost constant
+        found = stats.skew(np.repeat(column[:, None], width, axis=1), axis=0)
+    return float(np.sign(np.nan_to_num(found[0])))

@@ -81,12 +81,27 @@ class Part(Rebuilt):
             return np.asarray(X @ self.through.matrix.toarray().T)
         return X if self.columns is None else X[:, self.columns]
 
+    def map_behind(self, through: LinearMap | None) -> LinearMap | None:
+        """The map from variables before another map to what it sees; None where it sees columns."""
+        if through is None:
+            return self.through
+        if self.through is not None:
+            return through.then(self.through.matrix)
+        return through if self.columns is None else through.then(np.eye(through.n_outputs)[self.columns])
+
+    def expected(self, X: Floats, **keywords: Any) -> Floats:
+        """What it expects of the variables it sees in rows (n, d); through a map, the nearest such row."""
+        seen = self.seen(X)
+        likely = np.asarray(self.score.expected(seen, **keywords))
+        return likely if self.through is None else np.asarray(X + (likely - seen) @ self.through.shortest)
+
     def spread(self, relevance: Floats, d: int) -> Floats:
         """Relevance of what it sees as relevance of all d variables (n, d)."""
         if self.columns is None:
             return relevance
         spread = np.zeros((len(relevance), d))
-        np.add.at(spread, (slice(None), self.columns), relevance)  # a column may be there twice
+        for place, column in enumerate(self.columns):  # a column may be there twice
+            spread[:, column] += relevance[:, place]
         return spread
 
 
@@ -160,10 +175,11 @@ class EnsembleScore(Rebuilt):
     def capabilities(self) -> frozenset[str]:
         """What its parts let it do."""
         found = {"work"}
-        if any(_tells_expected(part) for part in self.parts):
+        if any(offers(part.score, "expected") for part in self.parts):
             found.add("expected")
-        if all(offers(part.score, "save") for part in self.parts):
-            found.add("save")
+        found |= {
+            name for name in ("save", "through") if all(offers(part.score, name) for part in self.parts)
+        }
         if self.centers is not None:
             found.add("leave_out")
         return frozenset(found)
@@ -210,17 +226,19 @@ class EnsembleScore(Rebuilt):
         X: Any,
         *,
         own: Indices | None = None,
+        through: LinearMap | None = None,
         n_jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Decomposition:
-        """What each part has in o, on its variables.
+        """What each part has in o, on its variables, or on those before the map ``through``.
 
         ``own`` (n,): the training row that each row is, and that is left out, or -1.
         """
         values, dtype = rows_in_doubles(X, self.n_features)
         combined = self._combined(values, self._standings(values, own, n_jobs))
-        relevance, unexplained = np.zeros(values.shape), combined.rest.copy()
-        for found in self._contributions(values, combined, own, n_jobs):
+        width = self.n_features if through is None else through.n_inputs
+        relevance, unexplained = np.zeros((len(values), width)), combined.rest.copy()
+        for found in self._contributions(values, combined, own, n_jobs, through):
             relevance[found.rows] += found.relevance
             unexplained[found.rows] += found.unexplained
         if progress is not None:
@@ -236,17 +254,17 @@ class EnsembleScore(Rebuilt):
         combined = self._combined(values, self._standings(values, own, None))
         # Where nothing is relevant, all that count for the row have a say: next to nothing beside relevance.
         total, weights = np.zeros((2, *values.shape))
-        for found in self._contributions(values, combined, own, None):
-            if not _tells_expected(found.part):
+        for found in self._contributions(values, combined, own):
+            if not offers(found.part.score, "expected"):
                 continue
             columns = slice(None) if found.part.columns is None else found.part.columns
             keywords = {} if own is None else {"own": np.asarray(own)[found.rows]}
-            likely = found.part.score.expected(found.part.seen(values[found.rows]), **keywords)
+            likely = found.part.expected(values[found.rows], **keywords)
             tiny = np.finfo(np.float64).tiny * found.weight[:, None]
             say = np.maximum(found.relevance, 0.0)[:, columns] + tiny
             total[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say * likely
             weights[np.ix_(found.rows, np.arange(values.shape[1])[columns])] += say
-        return np.divide(total, weights, out=np.full(values.shape, np.nan), where=weights > 0.0)
+        return np.asarray(np.divide(total, weights, out=np.full(values.shape, np.nan), where=weights > 0.0))
 
     @cached_property
     def _least(self) -> Floats:
@@ -270,7 +288,12 @@ class EnsembleScore(Rebuilt):
         return _Combined(outlierness, weights, lifted * kept[:, None], np.maximum(constant, 0.0))
 
     def _contributions(
-        self, X: Floats, combined: _Combined, own: Indices | None, n_jobs: int | None
+        self,
+        X: Floats,
+        combined: _Combined,
+        own: Indices | None,
+        n_jobs: int | None = None,
+        through: LinearMap | None = None,
     ) -> Iterator[_Contribution]:
         for k, part in enumerate(self.parts):
             rows = np.flatnonzero(combined.weights[:, k])
@@ -280,12 +303,14 @@ class EnsembleScore(Rebuilt):
                 part.score,
                 part.seen(X[rows]),
                 own=None if own is None else np.asarray(own)[rows],
-                through=part.through,
+                through=part.map_behind(through),
                 n_jobs=n_jobs,
             )
             o, lifted = found.outlierness, combined.lifted[rows, k]
             gain = np.divide(lifted, o, out=np.zeros(rows.size), where=o != 0.0)
-            relevance = part.spread(found.relevance * gain[:, None], X.shape[1])
+            relevance = found.relevance * gain[:, None]
+            if through is None:
+                relevance = part.spread(relevance, X.shape[1])
             yield _Contribution(
                 part, rows, combined.weights[rows, k], relevance, np.asarray(found.unexplained * gain)
             )
@@ -309,10 +334,6 @@ class _Combined(NamedTuple):
     weights: Floats
     lifted: Floats
     rest: Floats
-
-
-def _tells_expected(part: Part) -> bool:
-    return part.through is None and offers(part.score, "expected")
 
 
 def _training_rows(part: Part) -> Floats | None:

@@ -62,7 +62,7 @@ class ReferencePoints(ABC, Rebuilt):
     def outlierness(self, X: Any) -> Floats:
         """Outlierness o = Σ_t v_t (n,)."""
         values, _ = rows_in_doubles(X, self.n_features)
-        return np.sum([found.value for found in self.references(values)], axis=0, dtype=np.float64)
+        return np.asarray(sum(found.value for found in self.references(values)))
 
     def decompose(self, X: Any) -> Decomposition:
         """Relevance by squared differences, and what lies within reach."""

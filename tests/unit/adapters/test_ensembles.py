@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from pyod.models.abod import ABOD
 from pyod.models.combination import average, maximization
+from pyod.models.ecod import ECOD
 from pyod.models.feature_bagging import FeatureBagging
 from pyod.models.inne import INNE
 from pyod.models.knn import KNN
@@ -23,6 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import whyodd
+from whyodd.maths.linear_maps import LinearMap
+from whyodd.network.combinations import Average
+from whyodd.network.ensemble import EnsembleScore, Part
 from whyodd.network.waist import offers
 
 RNG = np.random.default_rng(0)
@@ -92,10 +96,31 @@ class TestFeatureBagging:
         assert gone() is None
         assert member.outlierness(ROWS).shape == (20,)
 
-    def test_behind_a_pca_it_says_how_to_go_on(self):
-        pipeline = make_pipeline(PCA(3), FeatureBagging(n_estimators=2, random_state=0)).fit(X)
-        with pytest.raises(whyodd.UnsupportedModelError, match=r"EnsembleScore after a step that mixes"):
-            whyodd.explain(pipeline, ROWS)
+    @pytest.mark.parametrize("combination", ["average", "max"])
+    def test_behind_a_pca_it_is_explained_in_the_columns_before(self, combination):
+        bagging = FeatureBagging(KNN(), n_estimators=3, combination=combination, random_state=0)
+        pipeline = make_pipeline(PCA(3, random_state=0), bagging).fit(X)
+        e = whyodd.explain(pipeline, ROWS)
+        own = pipeline[-1].decision_function(pipeline[:-1].transform(ROWS))
+        np.testing.assert_allclose(e.outlierness, own, rtol=1e-9)
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        assert e.relevance.shape == (20, 4)
+
+    def test_all_components_of_an_orthogonal_map_are_the_columns_themselves(self):
+        turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
+        parts = (Part(whyodd.neuralize(KNN().fit(X))), Part(whyodd.neuralize(KNN(method="mean").fit(X))))
+        turned = tuple(
+            Part(whyodd.neuralize(KNN(method=method).fit(X @ turn.T))) for method in ("largest", "mean")
+        )
+        plain, behind = (EnsembleScore(each, Average([0.5, 0.5]), 4) for each in (parts, turned))
+        found = behind.decompose(ROWS @ turn.T, through=LinearMap(turn))
+        np.testing.assert_allclose(found.relevance, plain.decompose(ROWS).relevance, rtol=1e-9)
+
+    def test_of_members_that_count_a_call_among_training_it_is_for_each_row_alone(self):
+        model = FeatureBagging(ECOD(), n_estimators=3, random_state=0).fit(X)
+        own = np.concatenate([model.decision_function(row[None]) for row in ROWS])
+        e = whyodd.explain(model, ROWS)
+        np.testing.assert_allclose(whyodd.neuralize(model).verdict.scale.score(e.outlierness), own, rtol=1e-9)
 
 
 class TestSUOD:
@@ -113,8 +138,9 @@ class TestSUOD:
         e = whyodd.explain(model, ROWS)
         assert e.relevance.shape == (20, 4)
         np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
-        # Where nothing is expected in these columns, nothing is said.
-        assert np.isnan(e.expected).all()
+        # What is expected is the nearest row whose projection is: relevant variables differ from it.
+        np.testing.assert_array_equal(np.sign(ROWS - e.expected), e.direction)
+        assert not np.isnan(e.expected).any()
 
     @pytest.mark.filterwarnings("ignore:UNK does not have a predefined code")
     def test_projection_before_a_member_without_a_way_back_is_refused(self):

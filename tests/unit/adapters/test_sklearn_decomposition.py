@@ -64,7 +64,7 @@ def test_inside_of_another_pipeline_the_last_one_is_the_model():
 
 
 def test_sparse_rows_are_explained_as_dense_ones():
-    rows = sparse.random_array((40, 20), density=0.2, rng=0, format="csr")
+    rows = sparse.random(40, 20, density=0.2, random_state=0, format="csr")
     model = TruncatedSVD(3, random_state=0).fit(rows)
     e = whyodd.explain(model, rows)
     np.testing.assert_allclose(e.relevance, whyodd.explain(model, rows.toarray()).relevance, rtol=1e-12)

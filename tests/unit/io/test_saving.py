@@ -6,8 +6,10 @@ import io
 import json
 import os
 import pickle
+import subprocess
 import sys
 import zipfile
+from http import HTTPStatus
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +24,20 @@ from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.ensemble import IsolationForest, RandomForestRegressor
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    StandardScaler,
+)
 from sklearn.svm import OneClassSVM
 
 import whyodd
@@ -146,6 +156,14 @@ def test_detectors_of_scikit_learn(model, file):
     loaded = again(model, file)
     same(model.score_samples(NEW), loaded.score_samples(NEW))
     same_explanation(whyodd.explain(model, NEW), whyodd.explain(loaded, NEW))
+
+
+@pytest.mark.parametrize("max_features", [1.0, 2])
+def test_isolation_forests(max_features, file):
+    model = IsolationForest(n_estimators=20, max_features=max_features, random_state=0).fit(X)
+    loaded = again(model, file)
+    same(model.score_samples(NEW), loaded.score_samples(NEW))
+    same(model.predict(NEW), loaded.predict(NEW))
 
 
 def test_clusters_and_neighbors_of_scikit_learn(file):
@@ -650,3 +668,102 @@ def test_search_trees_are_stored_as_their_rows_alone(file):
     rows = RANDOM.normal(size=(2000, 3))
     whyodd.save(KernelDensity().fit(rows), file)
     assert file.stat().st_size < 1.1 * rows.nbytes + 10_000
+
+
+# ---- saving keeps its word --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("vectorizer", [CountVectorizer, TfidfVectorizer])
+def test_support_vectors_of_texts_load_again(vectorizer, file):
+    """scikit-learn leaves ``_n_support`` of sparse rows as the memory was: any number may be there."""
+    pipeline = make_pipeline(vectorizer(), OneClassSVM()).fit(TEXTS)
+    svm = pipeline[-1]
+    for number in [0, -1, 2**31 - 1, *RANDOM.integers(-(2**31), 2**31, 21)]:
+        svm._n_support = np.array([number, -number // 2], dtype=np.int32)
+        left = svm._n_support.tobytes()
+        loaded = again(pipeline, file)
+        same(pipeline.score_samples(TEXTS), loaded.score_samples(TEXTS))
+        same(pipeline.predict(TEXTS), loaded.predict(TEXTS))
+        assert loaded[-1].n_support_.tolist() == [len(svm.support_)]
+        assert svm._n_support.tobytes() == left  # the model itself stays as it was
+
+
+ROUND_TRIPS = """
+import sys, warnings, numpy as np, whyodd
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import OneClassSVM
+texts = ["one two three", "two three five", "one three four", "four one two", "five two"] * 2
+file, dirt = sys.argv[1], [np.full(2, i, np.int32) for i in range(int(sys.argv[2]), 10_000)]
+for vectorizer in (CountVectorizer(), TfidfVectorizer()):
+    del dirt[::2]  # memory that was used
+    pipeline = make_pipeline(vectorizer, OneClassSVM()).fit(texts)
+    whyodd.save(pipeline, file)
+    assert (whyodd.load(file).score_samples(texts) == pipeline.score_samples(texts)).all()
+"""
+
+
+@pytest.mark.full
+def test_support_vectors_of_texts_load_again_whatever_the_memory_was(file):
+    for seed in range(12):  # two pipelines each
+        subprocess.run([sys.executable, "-c", ROUND_TRIPS, str(file), str(seed)], check=True)
+
+
+def test_equal_models_of_sparse_rows_make_equal_files(tmp_path):
+    for number in (3, 4):
+        svm = OneClassSVM().fit(sparse.csr_array(X))
+        svm._n_support = np.array([number, number], dtype=np.int32)
+        whyodd.save(svm, tmp_path / str(number))
+    assert (tmp_path / "3").read_bytes() == (tmp_path / "4").read_bytes()
+
+
+def test_what_cannot_be_read_back_is_not_saved(saved):
+    before = saved.read_bytes()
+    model = LocalOutlierFactor(novelty=True).fit(X)
+    model.n_samples_fit_ = 10**9
+    told = (
+        r"^save\(\) cannot store this LocalOutlierFactor so that it can be loaded: "
+        r"n_samples_fit_ of a LocalOutlierFactor does not fit to the rest of it\.$"
+    )
+    with pytest.raises(ValueError, match=told):
+        whyodd.save(model, saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_what_comes_back_as_something_else_is_not_saved(saved):
+    """To skops a member of an enumeration is its number."""
+    before = saved.read_bytes()
+    model = whyodd.Gaussian().fit(X)
+    model.note_ = {"status": [HTTPStatus.OK]}
+    told = (
+        r"^save\(\) cannot store this Gaussian so that it can be loaded: "
+        r"note_\.status\[0\] is another one when it is read back\.$"
+    )
+    with pytest.raises(ValueError, match=told):
+        whyodd.save(model, saved)
+    assert saved.read_bytes() == before
+
+
+def test_keys_that_are_the_same_as_texts_are_not_saved(saved):
+    model = whyodd.Gaussian().fit(X)
+    model.note_ = {1: "a", "1": "b"}
+    with pytest.raises(
+        ValueError, match=r"cannot store this Gaussian: a dictionary in it has not as many types"
+    ):
+        whyodd.save(model, saved)
+
+
+def test_a_folder_of_pickles_is_not_saved(file, tmp_path):
+    """A pipeline reads its ``memory`` when it is fitted again, whoever wrote there."""
+    pipeline = Pipeline([("scale", StandardScaler()), ("model", whyodd.Gaussian())], memory=str(tmp_path))
+    with pytest.raises(ValueError, match=r"memory of a Pipeline"):
+        whyodd.save(pipeline, file)
+
+
+@pytest.mark.parametrize(
+    "step", [PolynomialFeatures(2), RandomForestRegressor(), Nystroem(n_components=2)], ids=repr
+)
+def test_estimators_that_nothing_explains_are_not_saved(step, file):
+    with pytest.raises(ValueError, match=rf"cannot store sklearn\.[\w.]*{type(step).__name__}"):
+        whyodd.save(make_pipeline(step, whyodd.Gaussian()), file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import time
@@ -11,9 +12,15 @@ import zipfile
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
+from sklearn.base import clone
+from sklearn.cluster import FeatureAgglomeration, KMeans, MiniBatchKMeans
+from sklearn.ensemble import IsolationForest
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.linear_model import SGDOneClassSVM
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
@@ -50,7 +57,7 @@ def saved_parts(model, file):
 def is_refused(file, sentence):
     """Refused within a second, and with memory in proportion to the file."""
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         with pytest.raises(ValueError, match=sentence):
             whyodd.load(file)
@@ -58,7 +65,7 @@ def is_refused(file, sentence):
         assert tracemalloc.get_traced_memory()[1] < 3_000_000 + 50 * file.stat().st_size
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - start < 5.0  # a busy computer; what is refused would take minutes
+    assert time.process_time() - start < 5.0  # what is refused would take minutes
 
 
 def named(parts, ending):
@@ -193,9 +200,6 @@ def test_deep_nesting(where, depth, file):
         write(file, parts | {where: brackets.encode()})
     elif where == "a value":
         write(file, with_content(parts, kind("str", "JsonNode", None) | {"content": brackets}))
-        if depth == 400:  # Python reads it
-            assert whyodd.load(file) == json.loads(brackets)
-            return
     else:
         lists = json.dumps(node_of_list(None, "HERE")).replace('"HERE"', "[HERE]")
         before, after = lists.split("HERE")
@@ -205,6 +209,12 @@ def test_deep_nesting(where, depth, file):
 
 
 # ---- models of scikit-learn whose arrays compiled code trusts ----------------------------------------------
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
 
 
 def with_array(parts, name, change):
@@ -228,7 +238,6 @@ def with_array(parts, name, change):
         ("dual_coef_", lambda array: array[:, :1].copy()),
         ("_dual_coef_", lambda array: array[:, :1].copy()),
         ("_intercept_", lambda array: array[:0]),
-        ("_n_support", lambda array: array * 1000),
         ("_n_support", lambda array: array[:1]),
         ("_probA", lambda _: np.zeros(7)),
         ("support_", lambda array: array[:3]),
@@ -265,12 +274,250 @@ def test_clusters_with_too_many_threads(file):
 
 def test_models_inside_other_things_are_looked_at(file):
     pipeline = make_pipeline(StandardScaler(), OneClassSVM(nu=0.3)).fit(X)
-    pipeline[-1].support_vectors_ = pipeline[-1].support_vectors_[:1]
     whyodd.save({"models": [(pipeline, 1)]}, file)
-    is_refused(file, "support_vectors_ of a OneClassSVM has the shape")
+    before = file.read_bytes()
+    pipeline[-1].support_vectors_ = pipeline[-1].support_vectors_[:1]
+    told = r"^save\(\) cannot store this dict so that it can be loaded: support_vectors_ of a OneClassSVM has the"
+    with pytest.raises(ValueError, match=told):
+        whyodd.save({"models": [(pipeline, 1)]}, file)
+    assert file.read_bytes() == before
 
 
 def test_unfitted_ones_and_those_of_numpy_load(file):
     for model in (OneClassSVM(), KMeans(), OneHotEncoder().fit([["a"], ["b"]])):
         whyodd.save(model, file)
         assert repr(whyodd.load(file)) == repr(model)
+
+
+# ---- numbers that compiled code follows: each of these crashed, hung or took all memory when it was used ----
+
+
+def state_of(schema, *names):
+    """Entries of the state of what a schema leads to by names: steps by their place, attributes by name."""
+    node = schema
+    for name in names:
+        while isinstance(node["content"], dict) and name not in node["content"]:
+            node = node["content"]
+        node = node["content"][name]
+    while "content" in node["content"]:
+        node = node["content"]
+    return node["content"]
+
+
+def with_values(parts, *names, **values):
+    """Parts where plain values in the state of something are others."""
+    schema = json.loads(parts["schema.json"])
+    state = state_of(schema, *names)
+    for name, value in values.items():
+        assert name in state
+        state[name] = kind("str", "JsonNode", None) | {"content": json.dumps(value)}
+    return parts | {"schema.json": json.dumps(schema)}
+
+
+TEXTS = ["one two three", "two three five", "one three four", "four one two", "five two"] * 2
+
+
+@pytest.mark.parametrize("index", [10**9, -1, 1, 2**40, 0.5, "0", None])
+@pytest.mark.parametrize("vectorizer", [CountVectorizer, TfidfVectorizer])
+def test_words_with_another_column(vectorizer, index, file):
+    pipeline = make_pipeline(vectorizer(), whyodd.KernelDensity(sigma=1.0)).fit(TEXTS)
+    parts = saved_parts(pipeline, file)
+    write(file, with_values(parts, "steps", 0, 1, "vocabulary_", five=index))
+    is_refused(file, f"vocabulary_ of a {vectorizer.__name__} does not fit")
+
+
+def test_keys_with_another_column(file):
+    parts = saved_parts(DictVectorizer().fit([{"a": 1.0, "b": 2.0}]), file)
+    write(file, with_values(parts, "vocabulary_", a=10**9))
+    is_refused(file, "vocabulary_ of a DictVectorizer does not fit")
+
+
+@pytest.mark.parametrize("n_features", [0, -1, 2**31, 0.5])
+@pytest.mark.parametrize("hashing", [HashingVectorizer, FeatureHasher])
+def test_hashed_to_no_columns(hashing, n_features, file):
+    parts = saved_parts(hashing(), file)
+    write(file, with_values(parts, n_features=n_features))
+    is_refused(file, f"n_features of a {hashing.__name__} does not fit")
+
+
+@pytest.mark.parametrize("position", [2 * 10**9, -1, 625])
+def test_random_numbers_from_another_place(position, file):
+    model = whyodd.GaussianMixture(2, random_state=np.random.RandomState(3))
+    parts = saved_parts(model, file)
+    write(file, with_values(parts, "random_state", "state", pos=position))
+    is_refused(file, "a RandomState does not fit")
+
+
+@pytest.mark.parametrize(
+    "model", [LocalOutlierFactor(novelty=True), NearestNeighbors()], ids=lambda model: type(model).__name__
+)
+@pytest.mark.parametrize("n", [10**9, 59, 0, -1])
+def test_neighbors_of_more_rows(model, n, file):
+    parts = saved_parts(clone(model).fit(X), file)
+    write(file, with_values(parts, n_samples_fit_=n))
+    is_refused(file, f"n_samples_fit_ of a {type(model).__name__} does not fit")
+
+
+def test_weights_of_a_search_tree_for_other_rows(file):
+    parts = saved_parts(KernelDensity().fit(X, sample_weight=np.ones(60)), file)
+    schema = json.loads(parts["schema.json"])
+    weights = schema["content"]["content"]["tree_"]["content"]["content"][3]["file"]
+    write(file, parts | {weights: npy(np.ones(3))})
+    is_refused(file, "the weights of a search tree does not fit|damaged")
+
+
+COLLIDING = [place * (2**61 - 1) for place in range(1, 30_001)]
+
+
+@pytest.mark.parametrize("form", ["dict", "set", "frozenset"])
+def test_numbers_chosen_to_be_slow_to_look_up(form, file):
+    numbers = [kind("str", "JsonNode", None) | {"content": str(number)} for number in COLLIDING]
+    if form == "dict":
+        types = [kind("int", "TypeNode", None)] * len(numbers)
+        content = kind("dict", "DictNode", None) | {
+            "content": {str(number): numbers[0] for number in COLLIDING},
+            "key_types": node_of_list(None, types),
+        }
+    elif form == "set":
+        content = kind("set", "SetNode", None) | {"content": numbers}
+    else:
+        arguments = kind("tuple", "TupleNode", None) | {"content": [node_of_list(None, numbers)]}
+        content = kind("frozenset", "ConstructorFromReduceNode", None) | {"content": arguments}
+    write(file, with_content(saved_parts(whyodd.Gaussian(), file), content))
+    is_refused(file, "many large numbers in it are chosen to be slow to look up")
+
+
+def test_large_numbers_that_people_have_load(file):
+    numbers = {10**30 + place: "a" for place in range(1000)}
+    whyodd.save({"ids": numbers, "twice": [2**80] * 1000}, file)
+    assert whyodd.load(file) == {"ids": numbers, "twice": [2**80] * 1000}
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_jobs", 10**9), ("n_jobs", -(10**9)), ("n_jobs", "all")])
+def test_threads_beyond_all_measure(name, value, file):
+    parts = saved_parts(LocalOutlierFactor(novelty=True).fit(X), file)
+    write(file, with_values(parts, **{name: value}))
+    is_refused(file, "n_jobs of a LocalOutlierFactor does not fit")
+
+
+def test_a_folder_of_pickles(file, tmp_path):
+    """scikit-learn reads it when the pipeline is fitted anew, whoever wrote there."""
+    parts = saved_parts(make_pipeline(StandardScaler(), whyodd.Gaussian()), file)
+    write(file, with_values(parts, memory=str(tmp_path)))
+    is_refused(file, "memory of a Pipeline does not fit")
+
+
+@pytest.mark.parametrize("columns", [2**31, -1, 0.5, None])
+def test_more_columns_than_there_are(columns, file):
+    parts = saved_parts(StandardScaler().fit(X), file)
+    write(file, with_values(parts, n_features_in_=columns))
+    is_refused(file, "n_features_in_ of a StandardScaler does not fit")
+
+
+LABELS = np.array([["a"], ["b"], ["c"]] * 5, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (OneHotEncoder().fit(LABELS), {"_n_features_outs": [1]}),
+        (OneHotEncoder().fit(LABELS), {"_n_features_outs": [10**9]}),
+        (OneHotEncoder().fit(LABELS), {"n_features_in_": 2}),
+        (FeatureAgglomeration().fit(X), {"n_clusters_": 10**9}),
+        (SplineTransformer().fit(X), {"n_features_out_": 10**9}),
+        (KMeans(2, n_init=1, random_state=0).fit(X), {"n_init": 10**9}),
+    ],
+    ids=lambda value: value if isinstance(value, dict) else type(value).__name__,
+)
+def test_numbers_that_do_not_fit_to_the_rest(model, change, file):
+    write(file, with_values(saved_parts(model, file), **change))
+    is_refused(file, "damaged and cannot be loaded")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "change"),
+    [
+        (FeatureAgglomeration().fit(X), "labels_", lambda labels: labels + 10**9),
+        (FeatureAgglomeration().fit(X), "labels_", lambda labels: labels - 1),
+        (MiniBatchKMeans(2, n_init=1).fit(X), "_counts", lambda counts: counts[:1]),
+        (SGDOneClassSVM(average=True).fit(X), "_standard_coef", lambda coef: coef[:1]),
+        (LocalOutlierFactor(novelty=True).fit(X), "_lrd", lambda values: values[:1]),
+        (LocalOutlierFactor(novelty=True).fit(X), "_fit_X", lambda rows: rows[:, :1].copy()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_arrays_that_do_not_fit_to_the_rest(model, name, change, file):
+    write(file, with_array(saved_parts(model, file), name, change))
+    is_refused(file, f"damaged and cannot be loaded: {name}")
+
+
+def test_categories_that_are_not_sorted(file):
+    """Compiled code searches among numbers, and would find a column behind the last one."""
+    parts = saved_parts(OneHotEncoder().fit([[1.0], [2.0], [3.0]]), file)
+    write(file, parts | {named(parts, ".npy"): npy(np.array([3.0, 2.0, 1.0]))})
+    is_refused(file, "categories_ of a OneHotEncoder does not fit")
+
+
+# ---- trees ------------------------------------------------------------------------------------------------
+
+
+FOREST = IsolationForest(n_estimators=2, max_samples=16, random_state=0).fit(X)
+
+
+def with_tree(parts, change):
+    """Parts where the nodes of the first tree are others."""
+    schema = json.loads(parts["schema.json"])
+    tree = state_of(schema, "estimators_", 0, "tree_")
+    nodes = np.load(io.BytesIO(parts[tree["nodes"]["file"]]))
+    change(nodes, tree)
+    return parts | {tree["nodes"]["file"]: npy(nodes), "schema.json": json.dumps(schema)}
+
+
+def in_nodes(name, place, value):
+    def change(nodes, _):
+        nodes[name][place] = value
+
+    return change
+
+
+def in_state(name, value):
+    def change(_, tree):
+        tree[name]["content"] = json.dumps(value)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        in_nodes("left_child", 0, 10**9),
+        in_nodes("left_child", 0, -5),
+        in_nodes("right_child", 0, 0),  # round in circles
+        in_nodes("right_child", 0, 1),  # the same twice
+        in_nodes("left_child", 0, -1),
+        in_nodes("feature", 0, 10**9),
+        in_nodes("feature", 0, -3),
+        in_nodes("feature", 0, 3),
+        in_state("node_count", 1),
+        in_state("max_depth", 10**9),
+        in_state("max_depth", 0),
+    ],
+)
+def test_trees_that_lead_elsewhere(change, file):
+    parts = saved_parts(FOREST, file)
+    write(file, with_tree(parts, change))
+    is_refused(file, "tree_ of a ExtraTreeRegressor")
+
+
+def test_trees_of_other_columns(file):
+    wide = IsolationForest(n_estimators=2, random_state=0).fit(RANDOM.normal(size=(60, 9)))
+    mixed = copy.copy(FOREST)
+    mixed.estimators_ = wide.estimators_
+    with pytest.raises(ValueError, match="a tree of an IsolationForest does not fit"):
+        whyodd.save(mixed, file)
+
+
+@pytest.mark.parametrize(("name", "value"), [("_max_features", 10**9), ("n_features_in_", 2)])
+def test_forests_of_other_columns(name, value, file):
+    write(file, with_values(saved_parts(FOREST, file), **{name: value}))
+    is_refused(file, "IsolationForest")
