@@ -136,11 +136,6 @@ def _lifted(network: Any, centers: Floats, matrix: Floats) -> Any:
     """The network of other centers, whose differences a matrix makes those of its own."""
     if isinstance(network, CalibratedScore):
         return network.before_its_map(_lifted(network.score, centers, matrix))
-    if not isinstance(network, DistanceNetwork):
-        raise UnsupportedModelError(
-            f"A {type(network).__name__} after a step that mixes columns is explained by 'dtd' only. Leave "
-            "method out."
-        )
     keywords: dict[str, Any] = {"metric": _before(network.metric, matrix), "offset": network.offset}
     if network.pooling is None:
         keywords |= {"log_weights": network.log_weights, "kernel": network.kernel}
