@@ -15,6 +15,7 @@ from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import ADAPTERS, verdict_of
 from whyodd.adapters.pipelines import split_pipeline, split_reader
+from whyodd.adapters.refusals import REFUSALS
 from whyodd.compute.points import to_dense
 from whyodd.explainers.calibrating import TRAINING
 from whyodd.explainers.calling import Caller
@@ -57,7 +58,7 @@ def prepare(model: Any, X: Any, normal: Any) -> PreparedModel:
     except UnsupportedModelError as refused:
         steps, last = split_pipeline(model)
         box = BlackBox.of(last)
-        if box is None:
+        if box is None or find_entry(REFUSALS, last) is not None:  # a row has no score of its own
             raise
         return _as_function(box, split_reader(steps), X, normal, refused)
 
