@@ -1,9 +1,9 @@
-"""Saved files that were tampered with, loaded *and used*: never a crash, a hang, all memory, or code that runs.
+"""Saved files that were tampered with, loaded *and used*: no crash, no hang, not all memory, no code that runs.
 
-A small thing of every kind that can be saved (``tests/unit/io/saved_examples.py``, made from the registries) is
-saved, and single leaves of its file are changed: numbers, texts, lengths, types, arrays and their headers. What
-loads is then used: explained, scored, transformed, fitted anew, saved again. All of it happens in a child
-process with limits of memory and time, which is told if anything of the system is called.
+A small thing of every kind that can be saved (``tests/unit/io/saved_examples.py``, made from the registries)
+is saved, and single leaves of its file are changed: numbers, texts, lengths, types, arrays and sparse parts.
+What loads is then used: explained, scored, transformed, fitted anew, saved again. All of it happens in a child
+process with limits of memory and time, which notes if anything of the system is called.
 
     python benchmarks/fuzz_saved.py --count 25000
 """
@@ -35,7 +35,6 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -50,7 +49,15 @@ REFUSED, USED, ERROR = "refused", "used", "error"
 CRASH, HANG, ALL_MEMORY, CODE, SENTENCE = "crash", "hang", "memory", "code", "no sentence"
 FINE, FINDINGS = (REFUSED, USED, ERROR), (CRASH, HANG, ALL_MEMORY, CODE, SENTENCE)
 # Calls of Python that reading and using a model has no need of.
-FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "subprocess.Popen", "socket.connect")
+FORBIDDEN = (
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.spawn",
+    "subprocess.Popen",
+    "socket.connect",
+)
 FORBIDDEN += ("pickle.find_class", "os.mkdir", "os.remove", "os.rename", "shutil.rmtree", "webbrowser.open")
 CALLS = (("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("pickle", "loads"))
 CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_folder"))
@@ -58,10 +65,43 @@ CALLS += (("numpy", "load"), ("joblib", "load"), ("whyodd.io.atomic", "make_fold
 
 # ---- changes ----------------------------------------------------------------------------------------------
 
-NUMBERS = (0, -1, 1, 2, 1000, 10**9, 2**31, 2**63, -(2**63), 10**30, 0.5, -0.5, 1e308, float("nan"), float("inf"))
-TEXTS = ("", "a", "os.system", "__import__('os').system('touch hacked')", "/tmp/hacked", "precomputed", "x" * 10_000)
+NUMBERS = (
+    0,
+    -1,
+    1,
+    2,
+    1000,
+    10**9,
+    2**31,
+    2**63,
+    -(2**63),
+    10**30,
+    0.5,
+    -0.5,
+    1e308,
+    float("nan"),
+    float("inf"),
+)
+TEXTS = (
+    "",
+    "a",
+    "os.system",
+    "__import__('os').system('touch hacked')",
+    "/tmp/hacked",
+    "precomputed",
+    "x" * 10_000,
+)
 PLAIN = [json.dumps(value) for value in (*NUMBERS, *TEXTS, None, True, [], {}, [[1]], {"a": [1]})]
-LOADERS = ("ObjectNode", "DictNode", "ListNode", "TupleNode", "SetNode", "NdArrayNode", "JsonNode", "FunctionNode")
+LOADERS = (
+    "ObjectNode",
+    "DictNode",
+    "ListNode",
+    "TupleNode",
+    "SetNode",
+    "NdArrayNode",
+    "JsonNode",
+    "FunctionNode",
+)
 LOADERS += ("ConstructorFromReduceNode", "RandomStateNode", "SparseMatrixNode", "PartialNode", "TreeNode")
 DTYPES = ("f4", "f8", "i4", "i8", "u1", "?", "c16", "U3", "M8[s]", ">f8", "f2")
 CELLS = (0, -1, 1, 10**9, 2**31 - 1, 2**62, float("nan"), float("inf"), float("-inf"), 1e308, 1e-308)
@@ -144,7 +184,12 @@ def name_it(schema, path, call, rng):  # noqa: ARG001
 
 def call_it(schema, path, call, rng):
     """A function that somebody else wrote, called with a text."""
-    text = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": '"touch hacked"'}
+    text = {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": '"touch hacked"',
+    }
     node = {"__module__": call[0], "__class__": call[1], "__loader__": "ConstructorFromReduceNode"}
     replace(schema, path, {**node, "content": {**text, "__loader__": "TupleNode", "content": [text]}}, rng)
 
@@ -327,7 +372,7 @@ def cases(files, count, rng):
 
 
 def by_kind(found):
-    """Changes by what they do: the few of an array are as likely as the many of names; names are all refused."""
+    """Changes by what they do: those of arrays are as likely as the many of names, which are all refused."""
     kinds = defaultdict(list)
     for change in found:
         kinds[change[0]].append(change)
@@ -340,8 +385,9 @@ def by_kind(found):
 
 def uses(thing, rows, folder):
     """Everything that is done with what was loaded, one by one."""
-    import whyodd
     from sklearn.base import clone
+
+    import whyodd
     from unit.io.saved_examples import is_estimator
     from whyodd.explainers.explaining import explained_by
 
@@ -377,8 +423,9 @@ def uses(thing, rows, folder):
 
 def traced(thing, rows):
     """A step in a pipeline, explained."""
-    import whyodd
     from sklearn.pipeline import make_pipeline
+
+    import whyodd
 
     model = whyodd.KernelDensity(sigma=1.0).fit(thing.transform(rows.fit))
     whyodd.explain(make_pipeline(thing, model), rows.new)
@@ -468,6 +515,7 @@ class Child:
         self.start()
 
     def start(self):
+        """Begin with a new process."""
         context = multiprocessing.get_context("fork")
         self.connection, other = context.Pipe()
         self.process = context.Process(target=serve, args=(other, *self.knows), daemon=True)
@@ -476,6 +524,7 @@ class Child:
         self.n_given = 0
 
     def give(self, case):
+        """Let it judge a file."""
         if self.n_given == MOST_FILES or not self.process.is_alive():
             self.end()
             self.start()
@@ -502,6 +551,7 @@ class Child:
         return None
 
     def end(self):
+        """End the process, whatever it does."""
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -561,18 +611,24 @@ def make_things(folder, connection, only):
     warnings.simplefilter("ignore")
     rows, called = {}, []
     listen(called)
-    for name, thing, its_rows in examples():
-        if only in name:
-            whyodd.save(thing, folder / name)
-            rows[name] = its_rows
-            for use in uses(thing, its_rows, folder):  # compiles what it needs, which is kept on disk
-                with suppress(Exception):
-                    use()
+    for name, thing, its_rows in examples(only):
+        whyodd.save(thing, folder / name)
+        rows[name] = its_rows
+        for use in uses(thing, its_rows, folder):  # compiles what it needs, which is kept on disk
+            with suppress(Exception):
+                use()
     connection.send((rows, set(called)))
 
 
+def tell(name, some, outcome, told):
+    """Print a finding at once."""
+    print(f"!! {outcome}: {name}: {some!s:.300}\n   {told}", flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=25_000, help="changes in all")
     parser.add_argument("--only", default="", help="things whose names hold this")
     parser.add_argument("--seed", type=int, default=0)
@@ -581,15 +637,12 @@ def main():
     options = parser.parse_args()
     if options.keep:
         options.keep.mkdir(exist_ok=True)
-    import sklearn.experimental.enable_iterative_imputer
-    import unit.io.saved_examples
     import whyodd.io.saving  # noqa: F401 - imported once, before the children begin
 
     start = time.monotonic()
     files, *known = saved_things(options.only)
     print(f"{len(files)} things in {time.monotonic() - start:.0f} s")
     start = time.monotonic()
-    tell = lambda name, some, outcome, told: print(f"!! {outcome}: {name}: {some!s:.300}\n   {told}", flush=True)  # noqa: E731
     counts, findings = fuzz(
         *(files, *known, options.count),
         seed=options.seed, children=options.children, keep=options.keep, tell=tell,

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 # Type -> what is put right in its file, as scikit-learn leaves it undefined.
 _PUT_RIGHT = {"sklearn.svm._classes.OneClassSVM": "_n_support"}
 # What is compared as it is.
-_WHOLE = (str, bytes, bool, int, type(None), set, frozenset, type, FunctionType, BuiltinFunctionType, np.ufunc)
+_WHOLE = (
+    str,
+    bytes,
+    bool,
+    int,
+    type(None),
+    set,
+    frozenset,
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+    np.ufunc,
+)
 
 
 def difference(first: Any, second: Any) -> str | None:
@@ -62,7 +74,9 @@ def _inside(place: str, one: Any, other: Any) -> Iterator[Pair | None]:
     elif sparse.issparse(one):
         yield (place, one.data, other.data)
         # The places may come in smaller numbers.
-        if not all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("indices", "indptr")):
+        if not all(
+            np.array_equal(getattr(one, name), getattr(other, name)) for name in ("indices", "indptr")
+        ):
             yield (place, 0, 1)
         yield (place, tuple(one.shape), tuple(other.shape))
     elif isinstance(one, dict):

@@ -1,7 +1,7 @@
 """Estimators of scikit-learn that a file may hold, each with a look at what its compiled code trusts.
 
-NumPy checks shapes and indices itself, so most of them need nothing. Compiled code of scikit-learn and SciPy does
-not: a wrong index there reads or writes where it must not. Search trees and splines are built anew.
+NumPy checks shapes and indices itself, so most of them need nothing. Compiled code of scikit-learn and SciPy
+does not: a wrong index there reads or writes where it must not. Search trees and splines are built anew.
 """
 
 from __future__ import annotations
@@ -234,7 +234,10 @@ def _check_dropped(model: Any) -> None:
     if dropped is not None:
         expect_shape(model, "_drop_idx_after_grouping", (columns_of(model),))
         sizes = [len(one) for one in model.categories_]
-        is_right = (one is None or (is_whole(one) and 0 <= one < size) for one, size in zip(dropped, sizes, strict=True))
+        is_right = (
+            one is None or (is_whole(one) and 0 <= one < size)
+            for one, size in zip(dropped, sizes, strict=True)
+        )
         expect("the dropped categories of a OneHotEncoder", all(is_right))
 
 
@@ -251,7 +254,9 @@ def _check_splines(model: Any) -> None:
     columns, n_splines = columns_of(model), model.bsplines_[0].c.shape[1]
     expect("bsplines_ of a SplineTransformer", len(model.bsplines_) == columns)
     for spline in model.bsplines_:
-        expect("bsplines_ of a SplineTransformer", spline.c.shape[1] == n_splines and spline.k <= _MOST["degree"])
+        expect(
+            "bsplines_ of a SplineTransformer", spline.c.shape[1] == n_splines and spline.k <= _MOST["degree"]
+        )
     expect_whole(model, "n_features_out_", columns * (n_splines - 1), columns * n_splines)
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
-# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance, weights)
-# and of splines (knots, coefficients, degree, what is outside of the knots).
+# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance,
+# weights) and of splines (knots, coefficients, degree, what is outside of the knots).
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(SEARCH_TREES, (0, 4, 11, 12)),
     **dict.fromkeys(SPLINES, ("t", "_t", "c", "_c", "k", "extrapolate")),
@@ -57,8 +57,8 @@ def save(model: Any, path: str | Path) -> None:
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
     appears complete or not at all, and only after it was loaded and found to be the same: a process that is
-    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>`` beside
-    it, which nothing reads and you may delete.
+    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>``
+    beside it, which nothing reads and you may delete.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def _check_written(model: Any, draft: Path) -> None:
         ) from error
     if found is not None:
         raise ValueError(
-            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another one "
-            "when it is read back."
+            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another "
+            "one when it is read back."
         )
 
 
@@ -234,8 +234,11 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
-    """Parts of a node that scikit-learn has left as the memory was, put right: of sparse rows, ``_n_support``."""
-    if full_name(node) != "sklearn.svm._classes.OneClassSVM" or "_n_support" not in node["content"]["content"]:
+    """Parts of a node that scikit-learn left as the memory was, put right: of sparse rows, ``_n_support``."""
+    if (
+        full_name(node) != "sklearn.svm._classes.OneClassSVM"
+        or "_n_support" not in node["content"]["content"]
+    ):
         return {}
     state = node["content"]["content"]
     n = np.load(BytesIO(read(state["support_"]["file"]))).size

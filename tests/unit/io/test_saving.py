@@ -748,7 +748,9 @@ def test_what_comes_back_as_something_else_is_not_saved(saved):
 def test_keys_that_are_the_same_as_texts_are_not_saved(saved):
     model = whyodd.Gaussian().fit(X)
     model.note_ = {1: "a", "1": "b"}
-    with pytest.raises(ValueError, match=r"cannot store this Gaussian: a dictionary in it has not as many types"):
+    with pytest.raises(
+        ValueError, match=r"cannot store this Gaussian: a dictionary in it has not as many types"
+    ):
         whyodd.save(model, saved)
 
 

@@ -277,7 +277,7 @@ def test_models_inside_other_things_are_looked_at(file):
     whyodd.save({"models": [(pipeline, 1)]}, file)
     before = file.read_bytes()
     pipeline[-1].support_vectors_ = pipeline[-1].support_vectors_[:1]
-    told = r"^save\(\) cannot store this dict so that it can be loaded: support_vectors_ of a OneClassSVM has the"
+    told = r"^save\(\) cannot store this dict so that it can be loaded: support_vectors_ of a OneClassSVM"
     with pytest.raises(ValueError, match=told):
         whyodd.save({"models": [(pipeline, 1)]}, file)
     assert file.read_bytes() == before
@@ -289,7 +289,7 @@ def test_unfitted_ones_and_those_of_numpy_load(file):
         assert repr(whyodd.load(file)) == repr(model)
 
 
-# ---- numbers that compiled code follows: each of these crashed, hung or took all memory when it was used ----
+# ---- numbers that compiled code follows: these crashed, hung or took all memory when they were used ---------
 
 
 def state_of(schema, *names):
