@@ -63,8 +63,9 @@ def save(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : object
-        A model of whyodd, a detector of scikit-learn, a ``Pipeline`` of scikit-learn's steps, also that of
-        :func:`whyodd.auto`, a ``DistanceNetwork``, or what :func:`whyodd.explain` gives.
+        A model of whyodd, a detector of scikit-learn that can be explained, or an ``IsolationForest``; a
+        ``Pipeline`` of steps that :func:`whyodd.explain` traces back to columns, also that of
+        :func:`whyodd.auto`; what :func:`whyodd.neuralize` or :func:`whyodd.explain` gives.
     path : str or path
         File to write; one that is there is replaced.
 
@@ -256,12 +257,24 @@ def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
                 "network that explains it instead: whyodd.save(whyodd.neuralize(model), path), or a pipeline "
                 "with whyodd.neuralize(pipeline[-1]) as its last step."
             ) from None
+        if str(refused) in _public_estimators():
+            raise ValueError(
+                f"save() cannot store {refused}: of scikit-learn a file holds the detectors that whyodd "
+                "explains and the steps that it traces back to columns, and checks them when it is loaded. "
+                "Take it out of the model, or store it with skops."
+            ) from None
         raise ValueError(
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
             "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
         ) from None
     except ValueError as error:
         raise ValueError(f"save() cannot store this {kind}: {error}.") from None
+
+
+def _public_estimators() -> set[str]:
+    from sklearn.utils import all_estimators
+
+    return {f"{kind.__module__}.{kind.__name__}" for _, kind in all_estimators()}
 
 
 # ---- loading ----------------------------------------------------------------------------------------------
