@@ -215,13 +215,13 @@ def print_tables(folder: Path, name: str, quick: bool, only_default: bool) -> di
 
     default = {DEFAULT: by_model(fit, *DEFAULT)}
     lines = default | ({BASELINE: z_scores} if only_default else contenders(fit))
-    _print_table(f"{name}: all rows", lines, cases, measures)
+    print_causes(f"{name}: all rows", lines, cases, measures)
     if name in SERIES:
         _print_hit_rates(f"{name}: hit rates", lines, cases, fit)
     if not only_default:
         few = [case.subset(1 if quick else 3) for case in cases[: 1 if quick else None]]
-        _print_table(f"{name}: a subset, with shap", with_shap(fit), few, measures)
-        _print_table(f"{name}: compared with what is usual", variants(fit), cases, measures)
+        print_causes(f"{name}: a subset, with shap", with_shap(fit), few, measures)
+        print_causes(f"{name}: compared with what is usual", variants(fit), cases, measures)
     areas = tuple((who, measure) for who, measure in measures if measure == "roc_auc")
     return {
         line: float(np.mean([mean_and_error(of)[0] for of in judged(cases, lines[line], areas)]))
@@ -279,7 +279,8 @@ def _print_hit_rates(title: str, lines: dict[Line, Relevance], cases: list[Case]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def _print_table(title: str, lines: dict[Line, Relevance], cases: list[Case], measures: Measures) -> None:
+def print_causes(title: str, lines: dict[Line, Relevance], cases: list[Case], measures: Measures) -> None:
+    """Means and standard errors of each line, and its first measure beside the z-score's."""
     heads = [f"{who} {SHORT[measure]}".strip() for who, measure in measures]
     print(f"\n**{title}**\n")
     print("| model | method | " + " | ".join(heads) + f" | {heads[0]} - z-score | n |")

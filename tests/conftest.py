@@ -1,5 +1,6 @@
 """What all tests share: where the real data are, how hypothesis runs, and what the quick run leaves out."""
 
+import importlib.util
 import os
 import random
 from collections import defaultdict
@@ -39,15 +40,29 @@ def data_dir():
     return folder
 
 
+# What a marked test needs: whether it is there, and what to call it.
+_NEEDS = {
+    "data": (lambda: _find_data() is not None, "the real data are"),
+    "torch": (lambda: importlib.util.find_spec("torch") is not None, "torch is"),
+}
+
+
+def pytest_runtest_setup(item):
+    """A test that is marked torch imports it, so it is skipped without."""
+    if item.get_closest_marker("torch") and not _NEEDS["torch"][0]():
+        pytest.skip("no torch: pip install '.[torch]'")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Where the real data are there, skipping a test that needs them is a failure."""
+    """Where the real data, or torch, are there, skipping a test that needs them is a failure."""
     report = yield
+    needs = [_NEEDS[mark] for mark in _NEEDS if item.get_closest_marker(mark)]
     is_skipped = report.skipped and not hasattr(report, "wasxfail")
-    if is_skipped and item.get_closest_marker("data") and _find_data() is not None:
+    if is_skipped and needs and all(is_there() for is_there, _ in needs):
         report.outcome = "failed"
-        why = f"skipped although the real data are there: {call.excinfo.value}"
-        report.longrepr = f"{item.nodeid} is marked data, but was {why}"
+        why = f"was skipped although {' and '.join(name for _, name in needs)} there: {call.excinfo.value}"
+        report.longrepr = f"{item.nodeid} {why}"
     return report
 
 

@@ -19,6 +19,7 @@ from whyodd.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from whyodd import evaluation, explainers, kernels, patches, plots
+    from whyodd.adapters.ensembles import ensemble
     from whyodd.adapters.neuralize import UnsupportedModelError, neuralize
     from whyodd.automatic.auto import auto
     from whyodd.evaluation.axioms import check_outlierness
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Gaussian,
         GaussianMixture,
         KernelDensity,
+        KernelPCA,
         KNearestNeighbors,
         LocalOutlierFactor,
         OneClassSVM,
@@ -54,6 +56,7 @@ __all__ = [
     "GaussianMixture",
     "KNearestNeighbors",
     "KernelDensity",
+    "KernelPCA",
     "LocalOutlierFactor",
     "OneClassSVM",
     "PatchModel",
@@ -62,6 +65,7 @@ __all__ = [
     "auto",
     "calibrate",
     "check_outlierness",
+    "ensemble",
     "evaluation",
     "explain",
     "explainers",
@@ -85,6 +89,7 @@ _HOME = {
     "GaussianMixture": "whyodd.models.registry",
     "KNearestNeighbors": "whyodd.models.registry",
     "KernelDensity": "whyodd.models.registry",
+    "KernelPCA": "whyodd.models.registry",
     "LocalOutlierFactor": "whyodd.models.registry",
     "OneClassSVM": "whyodd.models.registry",
     "PatchModel": "whyodd.patches",
@@ -94,6 +99,7 @@ _HOME = {
     "auto": "whyodd.automatic.auto",
     "calibrate": "whyodd.models.registry",
     "check_outlierness": "whyodd.evaluation.axioms",
+    "ensemble": "whyodd.adapters.ensembles",
     "evaluation": "whyodd",
     "explain": "whyodd.explainers.explaining",
     "explainers": "whyodd",

@@ -1,21 +1,30 @@
 """What every registered model, adapter and explainer and every public name must keep to."""
 
+import gc
 import importlib
 import inspect
 import subprocess
 import sys
 import tomllib
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR, Case
-from reference import pooled
+from contracts.every import EVERY, MEMBERS
+from contracts.fitted import FITTED, LINEAR, Case, own_scores, said
+from contracts.fitted_ensembles import ENSEMBLES
+from contracts.neural import NEURAL
+from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.explainers import EXPLAINERS
@@ -28,8 +37,8 @@ X = RNG.normal(size=(50, 4)) @ RNG.normal(size=(4, 4))
 ROWS = np.vstack([X[:5], X[5:10] * 3, RNG.normal(size=(5, 4)), np.full((1, 4), 20.0)])
 
 # Every adapter with each of its fitted models, every own model as it is constructed by default.
-ADAPTED = [case for cases in FITTED.values() for case in cases]
-NETWORKS = ADAPTED + [Case(cls()) for cls in MODELS.values()]
+NETWORKS = [case for cases in FITTED.values() for case in cases] + [Case(cls()) for cls in MODELS.values()]
+ADAPTED = [case for cases in EVERY.values() for case in cases]
 
 
 def _name(case):
@@ -37,11 +46,14 @@ def _name(case):
 
 
 def test_every_adapter_has_a_fitted_model():
-    assert FITTED.keys() | LINEAR.keys() == ADAPTERS.keys()
-    assert all(FITTED.values())
+    assert EVERY.keys() | LINEAR.keys() | NEURAL.keys() == ADAPTERS.keys()
+    assert all(EVERY.values())
+    assert all(NEURAL.values())
 
 
-@pytest.mark.parametrize("path", ADAPTERS)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=pytest.mark.torch) if path in NEURAL else path for path in ADAPTERS]
+)
 def test_key_is_the_path_of_the_class(path):
     module, _, name = path.rpartition(".")
     cls = getattr(importlib.import_module(module), name)
@@ -54,9 +66,9 @@ def test_adapter_says_how_the_models_own_score_is_recovered(adapter):
     assert any(score in doc for score in ("score_samples", "decision_function", "kneighbors", "transform"))
 
 
-@pytest.mark.parametrize("path", FITTED)
+@pytest.mark.parametrize("path", EVERY)
 def test_fitted_models_are_those_of_the_adapter(path):
-    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in FITTED[path])
+    assert all(find_entry(ADAPTERS, case.model) is ADAPTERS[path] for case in EVERY[path])
 
 
 @pytest.mark.parametrize("case", ADAPTED, ids=_name)
@@ -64,28 +76,32 @@ class TestAdapter:
     def test_gives_back_the_models_own_scores(self, case):
         model = case.fit(X)
         network, adapter = whyodd.neuralize(model), find_entry(ADAPTERS, model)
-        own, recovered = adapter.own(model, ROWS), own_scores(model, network, ROWS)
+        rows = case.rows(ROWS)
+        own, recovered = adapter.own(model, rows), own_scores(model, network, rows)
         np.testing.assert_allclose(recovered, own, rtol=1e-9, atol=1e-12 * np.abs(own).max())
 
     def test_threshold_and_training_scores_stay_with_it(self, case):
         model = case.fit(X)
-        e, alone = (whyodd.explain(each, ROWS) for each in (model, whyodd.neuralize(model)))
+        rows = case.rows(ROWS)
+        e, alone = (whyodd.explain(each, rows) for each in (model, whyodd.neuralize(model)))
         if find_entry(ADAPTERS, model).is_kept:
             assert alone.threshold == e.threshold
         if not hasattr(model, "decision_scores_"):
             return
-        chances = model.predict_proba(ROWS)[:, 1]
+        chances = said(model, "predict_proba", rows)[:, 1]
         np.testing.assert_allclose(alone.probability, chances, rtol=1e-9, atol=1e-9)
         verdict = whyodd.neuralize(model).verdict
         assert verdict.contamination == model.contamination
-        assert (alone.p_value > 0).all()
-        assert (alone.p_value <= 1).all()
+        n_scores = len(model.decision_scores_)  # of the rows that were drawn, if some were
+        n_above = [(verdict.training >= o).sum() for o in alone.outlierness]
+        np.testing.assert_allclose(alone.p_value, (1 + np.array(n_above)) / (1 + n_scores), rtol=1e-15)
 
     def test_columns_of_a_frame_are_matched_by_name(self, case):
         names = ["a", "b", "c", "d"]
-        rows = pd.DataFrame(ROWS, columns=names)
+        rows = case.rows(pd.DataFrame(ROWS, columns=names))
         model = case.fit(pd.DataFrame(X, columns=names))
         e = whyodd.explain(model, rows)
+        names = list(rows.columns)
         assert list(e.feature_names) == names
         if not _name(case).startswith("pyod."):  # PyOD does not keep the names
             turned = whyodd.explain(model, rows[names[::-1]])
@@ -122,6 +138,68 @@ class TestNetworkOfAModel:
         assert_agrees(whyodd.explain(model, X), pooled.explain_network(X, network, own), network)
 
 
+@pytest.mark.parametrize("case", [case for cases in MEMBERS.values() for case in cases], ids=_name)
+class TestMemberOfAModel:
+    """What becomes neither a distance network nor a linear score."""
+
+    def test_conserves_the_outlierness(self, case):
+        e = whyodd.explain(case.fit(X), case.rows(ROWS))
+        assert (e.outlierness >= 0.0).all()
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+
+    def test_over_what_is_usual_it_conserves_and_is_1_on_average(self, case):
+        model, rows = case.fit(X), case.rows(ROWS)
+        e = whyodd.explain(model, rows, normal=rows[5:])
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        np.testing.assert_allclose(e.outlierness[5:].mean(), 1.0, rtol=1e-9)
+
+    def test_behind_a_map_it_conserves_and_is_in_the_units_before(self, case):
+        if not offers(whyodd.neuralize(case.fit(X)), "through") or case.columns is not None:
+            return
+        names = ["a", "b", "c", "d"]
+        steps = make_pipeline(StandardScaler(), PCA(4), clone(case.model))
+        pipeline = steps.fit(pd.DataFrame(X + 100.0, columns=names))
+        e = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names))
+        assert list(e.feature_names) == names
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-7)
+        told = e.expected[~np.isnan(e.expected)]
+        assert np.all(np.abs(told - 100.0) < 10.0 * np.abs(ROWS).max())
+        if offers(e.network, "expected"):
+            other = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names), method="occlusion")
+            np.testing.assert_allclose(other.outlierness, e.outlierness, rtol=1e-7)
+            assert np.isfinite(other.relevance).all()
+
+    def test_is_saved_and_loaded(self, case, tmp_path):
+        member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)
+        whyodd.save(member, tmp_path / "member.whyodd")
+        again = whyodd.load(tmp_path / "member.whyodd")
+        np.testing.assert_array_equal(again.decompose(rows).relevance, member.decompose(rows).relevance)
+        assert again.verdict.threshold == member.verdict.threshold
+
+    def test_does_not_hold_on_to_the_model(self, case):
+        model = case.fit(X)
+        member, gone = whyodd.neuralize(model), weakref.ref(model)
+        before = member.outlierness(case.rows(ROWS))
+        del model
+        gc.collect()
+        assert gone() is None
+        np.testing.assert_array_equal(member.outlierness(case.rows(ROWS)), before)
+
+
+@pytest.mark.parametrize("case", [case for cases in ENSEMBLES.values() for case in cases], ids=_name)
+class TestEnsemble:
+    def test_is_explained_as_the_plain_loops_have_it(self, case):
+        model = case.fit(X)
+        member, e = whyodd.neuralize(model), whyodd.explain(model, ROWS)
+        for row, x in enumerate(ROWS):
+            found = ensembles.explain(member, x)
+            size = np.abs(found.relevance).max()
+            np.testing.assert_allclose(e.relevance[row], found.relevance, rtol=1e-9, atol=1e-9 * size)
+            np.testing.assert_allclose(e.outlierness[row], found.outlierness, rtol=1e-9)
+            rounding = 1e-9 * found.outlierness
+            np.testing.assert_allclose(e.unexplained[row], found.unexplained, rtol=1e-9, atol=rounding)
+
+
 @pytest.mark.parametrize("path", LINEAR)
 class TestLinearModel:
     def test_gives_back_the_models_own_scores(self, path):
@@ -140,13 +218,6 @@ class TestLinearModel:
     def test_unfitted_model_says_to_fit(self, path):
         with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(clone(LINEAR[path].model))
-
-
-def own_scores(model, network, rows):
-    """The model's own scores, high for outliers, from the outlierness alone."""
-    if not find_entry(ADAPTERS, model).is_kept:  # a model of the package, whose score it is
-        return network.outlierness(rows)
-    return network.verdict.scale.score(network.outlierness(rows))
 
 
 def assert_agrees(e, expected, network):
@@ -181,11 +252,17 @@ ONE_CENTER = {"coin", "micenkova", "mvn"}
 class TestExplainer:
     rows = X[:7] + 1
 
+    def member(self, method, centers=X):
+        """One that offers what the method needs."""
+        if "splits" in EXPLAINERS[method].needs:
+            return whyodd.neuralize(IsolationForest(n_estimators=5, random_state=0).fit(centers))
+        return whyodd.DistanceNetwork(centers)
+
     def explained(self, method, model, rows=rows, **keywords):
         return whyodd.explain(model, rows, method=method, options=OPTIONS.get(method, {}), **keywords)
 
     def test_explains(self, method):
-        network = whyodd.DistanceNetwork(X)
+        network = self.member(method)
         e = self.explained(method, network)
         assert e.relevance.shape == (7, 4)
         assert e.relevance.dtype == np.float64
@@ -208,7 +285,7 @@ class TestExplainer:
         assert np.isfinite(self.explained(method, model, self.rows[:1]).relevance).all()
 
     def test_adds_up_if_it_says_so(self, method):
-        e = self.explained(method, whyodd.DistanceNetwork(X))
+        e = self.explained(method, self.member(method))
         assert e.is_additive == EXPLAINERS[method].is_additive
         if e.is_additive:
             np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
@@ -216,12 +293,12 @@ class TestExplainer:
             assert np.isnan(e.unexplained).all()
 
     def test_is_the_same_for_a_seed(self, method):
-        es = [self.explained(method, whyodd.DistanceNetwork(X), random_state=3) for _ in range(2)]
+        es = [self.explained(method, self.member(method), random_state=3) for _ in range(2)]
         np.testing.assert_array_equal(es[0].relevance, es[1].relevance)
 
     def test_leaves_rows_and_centers_as_they_are(self, method):
         rows, centers = self.rows.copy(), X.copy()
-        self.explained(method, whyodd.DistanceNetwork(centers), rows)
+        self.explained(method, self.member(method, centers), rows)
         np.testing.assert_array_equal(rows, self.rows)
         np.testing.assert_array_equal(centers, X)
 
@@ -231,7 +308,7 @@ class TestExplainer:
 
     def test_unknown_option_names_those_there_are(self, method):
         with pytest.raises(ValueError, match=f"method='{method}' has no option 'colour'. It takes: ") as told:
-            whyodd.explain(whyodd.DistanceNetwork(X), X, method=method, options={"colour": 1})
+            whyodd.explain(self.member(method), X, method=method, options={"colour": 1})
         assert all(repr(option) in str(told.value) for option in EXPLAINERS[method].options)
 
 

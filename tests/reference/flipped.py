@@ -15,6 +15,7 @@ import numpy as np
 
 from reference import patched
 from reference.committee import explain_committee
+from reference.kernel_subspace import explain_subspace
 from reference.kernels import formulas_of
 from reference.oracle import FLOATS
 
@@ -39,7 +40,9 @@ def flip(
     relevance = np.asarray(relevance, dtype=float)
     members = [[i] for i in range(X.shape[1])] if members is None else members
     if hasattr(network, "views"):
-        return _flip_committee(X, network, relevance, own, members, checkpoints)
+        return _flip_to_expected(X, _committee(network), relevance, own, members, checkpoints)
+    if hasattr(network, "similarities"):
+        return _flip_to_expected(X, _subspace(network), relevance, own, members, checkpoints)
     curves = []
     for number, x in enumerate(X):
         psi = [[float(xi) - float(ui) for xi, ui in zip(x, u, strict=True)] for u in centers]
@@ -58,21 +61,38 @@ def flip(
     return np.array(curves)
 
 
-def _flip_committee(
-    X: Any, network: Any, relevance: Any, own: Any, members: Any, checkpoints: int | None
+def _committee(network: Any) -> Any:
+    def explained(x: Any, left_out: Any) -> tuple[float, Any]:
+        _, (o,), (expected,) = explain_committee([x], network, left_out)
+        return float(o), expected
+
+    return explained
+
+
+def _subspace(network: Any) -> Any:
+    def explained(x: Any, left_out: Any) -> tuple[float, Any]:
+        assert left_out is None  # all components depend on all rows
+        parts = explain_subspace([x], network)
+        return float(parts.outlierness[0]), parts.expected[0]
+
+    return explained
+
+
+def _flip_to_expected(
+    X: Any, explained: Any, relevance: Any, own: Any, members: Any, checkpoints: int | None
 ) -> Any:
-    """What is removed has the value of the rows that the row, as it was, is compared with."""
+    """What is removed has the value that is expected of the row as it was."""
     curves = []
     for number, x in enumerate(X):
         left_out = None if own is None else own[number : number + 1]
-        _, (first,), (expected,) = explain_committee([x], network, left_out)
-        row, curve = [float(value) for value in x], [float(first)]
+        first, expected = explained(x, left_out)
+        row, curve = [float(value) for value in x], [first]
         steps = in_steps(by_relevance(relevance[number]), checkpoints)
         for step, variables in enumerate(steps):
             columns = [i for variable in variables for i in members[variable]]
             for i in range(len(row)) if step == len(steps) - 1 else columns:
                 row[i] = float(expected[i])
-            curve.append(float(explain_committee([row], network, left_out)[1][0]))
+            curve.append(explained(row, left_out)[0])
         curves.append(curve)
     return np.array(curves)
 

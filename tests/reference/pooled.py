@@ -16,6 +16,7 @@ import numpy as np
 
 from reference import oracle
 from reference.committee import explain_committee
+from reference.kernel_subspace import explain_subspace
 from reference.kernels import formulas_of
 from reference.oracle import FLOATS, Reference
 
@@ -50,6 +51,10 @@ def explain_network(X: ArrayLike, network: Any, own: Sequence[int] | None = None
         empty = np.zeros((len(X), 0))
         known = {"relevance": relevance, "outlierness": o, "expected": expected, "log_g": -o}
         known["unexplained"] = np.zeros(len(X))
+        return Reference(**{field.name: known.get(field.name, empty) for field in fields(Reference)})
+    if hasattr(network, "similarities"):
+        parts, empty = explain_subspace(X, network), np.zeros((len(X), 0))
+        known = {**parts._asdict(), "log_g": -parts.outlierness}
         return Reference(**{field.name: known.get(field.name, empty) for field in fields(Reference)})
     if network.pooling is None and network.metric is None:
         return oracle.explain(

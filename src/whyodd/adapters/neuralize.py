@@ -10,22 +10,71 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from whyodd.adapters.class_paths import class_path, find_entry, public_path
+from whyodd.adapters.ensembles import (
+    from_feature_bagging,
+    from_lscp,
+    from_suod,
+    next_scores_of_lscp,
+    scale_of_ensemble,
+)
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.forests import (
+    from_isolation_forest,
+    from_isotree,
+    from_pyod_iforest,
+    own_score_of_isotree,
+    scale_of_isolation_forest,
+    scale_of_isotree,
+    scale_of_pyod_iforest,
+)
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
     from_pyod_gmm,
     from_pyod_kde,
     from_pyod_knn,
+    from_pyod_kpca,
     from_pyod_lof,
     from_pyod_mcd,
     from_pyod_ocsvm,
     scale_of_pyod_svm,
 )
+from whyodd.adapters.pyod_neighbors import from_pyod_inne
+from whyodd.adapters.pyod_neural import (
+    from_pyod_ae1svm,
+    from_pyod_auto_encoder,
+    from_pyod_deep_svdd,
+    from_pyod_lunar,
+    from_pyod_vae,
+    mean_code_score,
+    scale_of_pyod_lunar,
+)
+from whyodd.adapters.pyod_sampling import from_pyod_sampling
+from whyodd.adapters.pyod_sums import (
+    from_pyod_copod,
+    from_pyod_ecod,
+    from_pyod_hbos,
+    from_pyod_loda,
+    from_pyod_mad,
+    from_pyod_pca,
+    row_by_row,
+    scale_of_pyod_hbos,
+    scale_of_pyod_loda,
+)
+from whyodd.adapters.refusals import REFUSALS
 from whyodd.adapters.remembered import remembered
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
 from whyodd.adapters.sklearn_covariance import from_covariance, mahalanobis
+from whyodd.adapters.sklearn_decomposition import (
+    from_factor_analysis,
+    from_fast_ica,
+    from_pca,
+    from_sparse_pca,
+    from_truncated_svd,
+    reconstruction_error,
+)
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import error_in_feature_space, from_kernel_pca
 from whyodd.adapters.sklearn_mixture import from_bayesian_gaussian_mixture, from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import (
     from_local_outlier_factor,
@@ -33,7 +82,6 @@ from whyodd.adapters.sklearn_neighbors import (
     mean_distance,
 )
 from whyodd.adapters.sklearn_svm import from_one_class_svm, from_sgd_svm, scale_of_svm
-from whyodd.maths.tail import ScoreDistribution
 from whyodd.models.registry import MODELS
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.verdict import AffineScale, Verdict
@@ -72,10 +120,27 @@ class Family(NamedTuple):
 
 DISTANCES = Family("three matrix products", "R ≥ 0, and what belongs to no variable, add up to o")
 NEIGHBORS = Family("a search for neighbours", "R ≥ 0, and what belongs to no variable, add up to o")
+SPHERES = Family("a distance per sphere", "R ≥ 0, and what belongs to no variable, add up to o")
+ENSEMBLE = Family("that of its members", "R of its members, and what belongs to no variable, add up to o")
 COVARIANCES = Family(
     "a matrix product per center", "R, of both signs, and what belongs to no variable add up to o"
 )
+SUBSPACES = Family(
+    "two matrix products for each step to the expected row",
+    "R ≥ 0, and the error of the expected row, add up to o",
+)
+FOREST = Family("a few passes over all trees", "R, of both signs, and a constant of the forest add up to o")
 LINEAR = Family("a product per value", "R, of both signs, and a constant add up to o, which may be below 0")
+
+AUTOENCODERS = Family("a pass through the network", "R ≥ 0 add up to o")
+EMBEDDINGS = Family("a pass through the network and back", "R ≥ 0, and what biases have, add up to o")
+LEARNED_NEIGHBORS = Family(
+    "a search for neighbours", "R, below 0 where a distance reassures, and a constant add up to o"
+)
+TERMS = Family("a look-up per value", "R ≥ 0 add up to o")
+PROJECTIONS = Family("a look-up per projection", "R ≥ 0, and what belongs to no variable, add up to o")
+RECONSTRUCTIONS = Family("two matrix products", "R ≥ 0 add up to o")
+POINTS = Family("a distance per component", "R ≥ 0 add up to o")
 
 
 def _own_score(model: Any, X: Any) -> Floats:
@@ -145,20 +210,92 @@ def from_own_model(model: DistanceDetector) -> DistanceNetwork:
 
 # Keyed by class path: a model is recognised without importing the package it comes from.
 ADAPTERS: dict[str, Adapter] = {
+    "isotree.IsolationForest": Adapter(
+        from_isotree,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        own=own_score_of_isotree,
+        scale=scale_of_isotree,
+    ),
+    "pyod.models.ae1svm.AE1SVM": Adapter(from_pyod_ae1svm, "distance to the reconstruction", AUTOENCODERS),
+    "pyod.models.auto_encoder.AutoEncoder": Adapter(
+        from_pyod_auto_encoder, "distance to the reconstruction", AUTOENCODERS
+    ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.deep_svdd.DeepSVDD": Adapter(
+        from_pyod_deep_svdd, "squared distance to the center inside the network", EMBEDDINGS
+    ),
+    "pyod.models.feature_bagging.FeatureBagging": Adapter(
+        from_feature_bagging,
+        "combined scores of members on subsets of columns",
+        ENSEMBLE,
+        scale=scale_of_ensemble,
+    ),
+    "pyod.models.copod.COPOD": Adapter(
+        from_pyod_copod, "-log share of values in the longer tail, over all variables", TERMS, own=row_by_row
+    ),
+    "pyod.models.ecod.ECOD": Adapter(
+        from_pyod_ecod, "-log share of values in the rarer tail, over all variables", TERMS, own=row_by_row
+    ),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "pyod.models.iforest.IForest": Adapter(
+        from_pyod_iforest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_pyod_iforest,
+    ),
+    "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
+    "pyod.models.hbos.HBOS": Adapter(
+        from_pyod_hbos,
+        "log density below that of the fullest bin, over all variables",
+        TERMS,
+        scale=scale_of_pyod_hbos,
     ),
     "pyod.models.kde.KDE": Adapter(
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
     "pyod.models.knn.KNN": Adapter(from_pyod_knn, "distance to the k nearest training rows", NEIGHBORS),
+    "pyod.models.kpca.KPCA": Adapter(
+        from_pyod_kpca, "squared distance from the principal components in feature space", SUBSPACES
+    ),
+    "pyod.models.loda.LODA": Adapter(
+        from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
+    ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
+    "pyod.models.lunar.LUNAR": Adapter(
+        from_pyod_lunar,
+        "distances to the nearest rows, as a network weighs them",
+        LEARNED_NEIGHBORS,
+        scale=scale_of_pyod_lunar,
+    ),
+    "pyod.models.lscp.LSCP": Adapter(
+        from_lscp,
+        "mean score of the members that are competent near a row",
+        ENSEMBLE,
+        own=next_scores_of_lscp,
+        scale=scale_of_ensemble,
+    ),
+    "pyod.models.mad.MAD": Adapter(from_pyod_mad, "robust deviation from the median", TERMS),
     "pyod.models.mcd.MCD": Adapter(
         from_pyod_mcd, "half the squared Mahalanobis distance", COVARIANCES, scale=_squared
     ),
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
+    ),
+    "pyod.models.vae.VAE": Adapter(
+        from_pyod_vae,
+        "distance to the reconstruction from the mean code",
+        AUTOENCODERS,
+        own=mean_code_score,
+    ),
+    "pyod.models.suod.SUOD": Adapter(
+        from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
+    ),
+    "pyod.models.pca.PCA": Adapter(from_pyod_pca, "weighted distances to the principal axes", POINTS),
+    "pyod.models.sampling.Sampling": Adapter(
+        from_pyod_sampling, "distance to the nearest of a few training rows", NEIGHBORS
     ),
     "sklearn.cluster._kmeans.KMeans": Adapter(
         from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
@@ -171,6 +308,39 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
+    ),
+    "sklearn.ensemble._iforest.IsolationForest": Adapter(
+        from_isolation_forest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_isolation_forest,
+    ),
+    "sklearn.decomposition._factor_analysis.FactorAnalysis": Adapter(
+        from_factor_analysis, "half the squared Mahalanobis distance", COVARIANCES, scale=_log_density
+    ),
+    "sklearn.decomposition._fastica.FastICA": Adapter(
+        from_fast_ica, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._incremental_pca.IncrementalPCA": Adapter(
+        from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._kernel_pca.KernelPCA": Adapter(
+        from_kernel_pca,
+        "squared distance from the principal components in feature space",
+        SUBSPACES,
+        own=error_in_feature_space,
+    ),
+    "sklearn.decomposition._pca.PCA": Adapter(
+        from_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._sparse_pca.MiniBatchSparsePCA": Adapter(
+        from_sparse_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._sparse_pca.SparsePCA": Adapter(
+        from_sparse_pca, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.decomposition._truncated_svd.TruncatedSVD": Adapter(
+        from_truncated_svd, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
     ),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
         from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density
@@ -258,13 +428,18 @@ def _verdict(model: Any, scale: Scale) -> Verdict:
     if hasattr(model, "decision_scores_"):
         # A threshold that is chosen anew for the rows to judge (PyThresh) is none that could be kept.
         cut = None if contamination is None else getattr(model, "threshold_", None)
-        training = scale.outlierness(np.ravel(model.decision_scores_))
-        known = ScoreDistribution(training) if np.isfinite(training).all() else None
+        training = np.sort(scale.outlierness(np.ravel(model.decision_scores_)))
+        known = training if np.isfinite(training).all() else None
     else:
         offset = getattr(model, "offset_", None) if is_outlier_detector(model) else None
         cut, known = None if offset is None else -float(np.ravel(offset)[0]), None
-    threshold = None if cut is None else _finite(scale.outlierness(cut))
+    threshold = None if cut is None else _finite(scale.outlierness(cut + _rounding(float(cut), scale)))
     return Verdict(scale, threshold, known, contamination)
+
+
+def _rounding(cut: float, scale: Scale) -> float:
+    """More than sums round by: a row that scores the threshold itself, as some often do, is no outlier."""
+    return 1e-12 * max(abs(cut), abs(scale.shift)) if isinstance(scale, AffineScale) else 0.0
 
 
 def _finite(value: Any) -> float | None:
@@ -285,6 +460,9 @@ def _unsupported(model: object) -> str:
     if hasattr(model, "explain"):
         name = type(model).__name__
         return f"{name} is made of networks and explains what it is given itself: call model.explain(...)."
+    refusal = find_entry(REFUSALS, model)
+    if refusal is not None:
+        return f"{type(model).__name__} {refusal}"
     own = ", ".join(f"whyodd.{cls.__name__}" for cls in MODELS.values())
     foreign = ", ".join(public_path(path) for path in ADAPTERS if not path.startswith("whyodd."))
     supported = f"{own}, {foreign}, whyodd.DistanceNetwork"

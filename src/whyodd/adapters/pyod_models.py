@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.adapters.class_paths import class_path, find_entry
-from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.class_paths import find_entry
+from whyodd.adapters.pyod_neighbors import clusters_of_cblof
 from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_covariance import from_covariance
 from whyodd.adapters.sklearn_density import from_kernel_density
+from whyodd.adapters.sklearn_kernel_pca import subspace
 from whyodd.adapters.sklearn_mixture import from_gaussian_mixture
 from whyodd.adapters.sklearn_neighbors import from_local_outlier_factor, neighbor_network
 from whyodd.adapters.sklearn_svm import from_one_class_svm
@@ -25,6 +26,9 @@ from whyodd.network.verdict import AffineScale, ExponentialScale
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whyodd.network.kernel_subspace import KernelSubspace
+    from whyodd.network.neighbor_distances import NeighborDistances
+    from whyodd.network.reference_points import ClusterDistance
     from whyodd.network.verdict import Scale
 
 # What PyOD's KNN makes of the distances to the neighbours.
@@ -48,7 +52,7 @@ def from_pyod_ocsvm(model: Any) -> DistanceNetwork | LinearScore:
     return from_one_class_svm(model.detector_)
 
 
-def from_pyod_knn(model: Any) -> DistanceNetwork:
+def from_pyod_knn(model: Any) -> DistanceNetwork | NeighborDistances:
     """Network of a fitted ``pyod.models.knn.KNN``: ``decision_function`` = o, the offset is 0.
 
     Largest, mean or median of the distances to the k nearest training rows (``method``). For training rows
@@ -58,7 +62,7 @@ def from_pyod_knn(model: Any) -> DistanceNetwork:
     return neighbor_network(model.neigh_, _METHODS[model.method](model.n_neighbors))
 
 
-def from_pyod_lof(model: Any) -> DistanceNetwork:
+def from_pyod_lof(model: Any) -> DistanceNetwork | NeighborDistances:
     """Network of a fitted ``pyod.models.lof.LOF(novelty=True)``: ``decision_function`` = o, the offset is 0.
 
     For training rows without themselves o is ``decision_scores_``.
@@ -79,30 +83,33 @@ def from_pyod_gmm(model: Any) -> DistanceNetwork:
     return from_gaussian_mixture(model.detector_)
 
 
+def from_pyod_kpca(model: Any) -> KernelSubspace | DistanceNetwork:
+    """Reconstruction error of a fitted ``pyod.models.kpca.KPCA``, kernel "rbf" or "linear".
+
+    ``decision_function`` = o, the squared distance from the first ``n_selected_components`` in feature space;
+    with ``sampling=True`` those of the rows that were drawn.
+    """
+    _require_fitted(model)
+    return subspace(model.kpca, model.n_selected_components_, "KPCA")
+
+
 def from_pyod_mcd(model: Any) -> DistanceNetwork:
     """Network of a fitted ``pyod.models.mcd.MCD``: ``decision_function`` = 2 o, the offset is 0."""
     _require_fitted(model)
     return from_covariance(model.detector_)
 
 
-def from_pyod_cblof(model: Any) -> DistanceNetwork:
+def from_pyod_cblof(model: Any) -> DistanceNetwork | ClusterDistance:
     """Network of a fitted ``pyod.models.cblof.CBLOF``: ``decision_function`` = o, the offset is 0.
 
     The distance to the nearest centroid of a large cluster: a row of a large cluster is scored by that
     cluster's centroid, which is the nearest of all, and a row of a small one by the nearest large cluster.
+    With weights, or another clustering than k-means, the score jumps where clusters meet: then it is
+    explained as the distance that it is on this side.
     """
     _require_fitted(model)
-    if model.use_weights:
-        raise UnsupportedModelError(
-            "CBLOF(use_weights=True) multiplies the distance by the size of a cluster, which jumps where "
-            "clusters meet; expected use_weights=False. Fit it again with CBLOF(use_weights=False)."
-        )
-    clustering = model.clustering_estimator_
-    if find_entry(_NEAREST_CENTROID, clustering) is None:
-        raise UnsupportedModelError(
-            f"CBLOF with the clustering {class_path(type(clustering))} does not score rows by their nearest "
-            "centroid, expected k-means. Fit it again with CBLOF(clustering_estimator=KMeans(...))."
-        )
+    if model.use_weights or find_entry(_NEAREST_CENTROID, model.clustering_estimator_) is None:
+        return clusters_of_cblof(model)
     return DistanceNetwork(model.cluster_centers_[model.large_cluster_labels_], pooling=Nearest.kth(1))
 
 

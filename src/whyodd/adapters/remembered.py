@@ -39,9 +39,9 @@ class _Entry(NamedTuple):
 def remembered(model: Any, make: Callable[[Any], Any]) -> Any:
     """``make(model)``, or what it gave before if the model's state is the same as it was then.
 
-    Arrays, numbers, texts and models inside the model are the same if they hold the same, so that a model
-    fitted again, fitted further or changed in place is noticed; all else is the same if it is the same
-    object. What is made must not hold on to the model.
+    Arrays, tensors, numbers, texts, and models and modules of torch inside the model are the same if they
+    hold the same, so that a model fitted again, fitted further or changed in place is noticed; all else is
+    the same if it is the same object. What is made must not hold on to the model.
     """
     state, key = State.of(model), id(model)
     with _lock:
@@ -104,6 +104,10 @@ def _part(value: Any, objects: list[Any], seen: set[int]) -> Hashable:
         return _checksum(value)
     if sparse.issparse(value) and hasattr(value, "indptr"):
         return type(value), value.shape, *map(_checksum, (value.data, value.indices, value.indptr))
+    if hasattr(value, "state_dict") and hasattr(value, "parameters"):  # a module of torch: its weights
+        return type(value), tuple((name, _tensor(part)) for name, part in value.state_dict().items())
+    if hasattr(value, "detach") and hasattr(value, "cpu"):
+        return type(value), _tensor(value)
     if id(value) not in seen and isinstance(value, (list, tuple, dict)) and len(value) <= _FEW:
         parts = [*value.items()] if isinstance(value, dict) else [*value]
         return type(value), tuple(_part(part, objects, {*seen, id(value)}) for part in parts)
@@ -116,6 +120,13 @@ def _part(value: Any, objects: list[Any], seen: set[int]) -> Hashable:
 def _checksum(array: np.ndarray[Any, Any]) -> Hashable:
     raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return array.dtype.str, array.shape, zlib.crc32(raw.data)
+
+
+def _tensor(value: Any) -> Hashable:
+    """Of a tensor of torch; a module may also keep other things among its weights."""
+    if not hasattr(value, "detach"):
+        return repr(value)
+    return _checksum(value.detach().cpu().double().numpy())
 
 
 def _watched(value: Any) -> Any:

@@ -47,11 +47,11 @@ def from_covariance(model: Any) -> DistanceNetwork:
     return DistanceNetwork(
         model.location_[None, :],
         kernel=Exponential(q=2.0, sigma=1.0),
-        metric=LinearMetric(_root(model.get_precision())),
+        metric=LinearMetric(precision_root(model.get_precision())),
     )
 
 
-def _root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
+def precision_root(precision: NDArray[np.float64]) -> NDArray[np.float64]:
     """A (r, d) of rank r with AᵀA = P for a precision P (d, d) of rank r.
 
     P is scaled to a unit diagonal first: columns of very different spread keep their digits. What remains

@@ -10,13 +10,15 @@ from scipy import sparse
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_euclidean, require_fitted
 from whyodd.maths.hard_poolings import LocalReach, Nearest, Pooling
+from whyodd.maths.term_metrics import terms_of
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.neighbor_distances import NeighborDistances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def from_nearest_neighbors(model: Any) -> DistanceNetwork:
+def from_nearest_neighbors(model: Any) -> DistanceNetwork | NeighborDistances:
     """Network of a fitted ``sklearn.neighbors.NearestNeighbors``: o is the mean distance to the neighbours.
 
     The model has no score of its own; o = ``model.kneighbors(X)[0].mean(axis=1)``, Harmeling's γ with
@@ -51,7 +53,7 @@ def from_nearest_neighbors(model: Any) -> DistanceNetwork:
     return neighbor_network(model, Nearest.mean(model.n_neighbors))
 
 
-def from_local_outlier_factor(model: Any) -> DistanceNetwork:
+def from_local_outlier_factor(model: Any) -> DistanceNetwork | NeighborDistances:
     """Network of a fitted ``sklearn.neighbors.LocalOutlierFactor(novelty=True)``: o is the factor itself.
 
     With reach distances r_j = max(κ_j, d_j) and densities L_j of the k = ``n_neighbors_`` neighbours,
@@ -98,14 +100,29 @@ def from_local_outlier_factor(model: Any) -> DistanceNetwork:
     return neighbor_network(model, pooling)
 
 
-def neighbor_network(search: Any, pooling: Pooling) -> DistanceNetwork:
-    """Network over the rows of a fitted Euclidean neighbour search of scikit-learn."""
+def neighbor_network(search: Any, pooling: Pooling) -> DistanceNetwork | NeighborDistances:
+    """Network over the rows of a fitted neighbour search of scikit-learn.
+
+    Of Euclidean distances, or those under another metric that is made of a term for each variable.
+    """
     if not hasattr(search, "n_features_in_"):
         raise UnsupportedModelError(
             f"This {type(search).__name__} was fitted on a tree, which does not tell its metric. "
             "Fit it again on the rows themselves."
         )
-    require_euclidean(search, search.effective_metric_, search.effective_metric_params_)
+    metric, given = search.effective_metric_, search.effective_metric_params_ or {}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    p = parameters.get("p")
+    is_known = isinstance(metric, str) and not {*parameters} - {"p"}
+    is_euclidean = metric in ("euclidean", "l2") or (metric == "minkowski" and p in (None, 2))
+    if is_known and not is_euclidean and terms_of(metric, p) is not None:
+        if sparse.issparse(search._fit_X):
+            raise UnsupportedModelError(
+                f"{type(search).__name__} has sparse rows and metric={metric!r}, expected dense ones or "
+                "Euclidean distances. Fit it again with X.toarray(), or with metric='euclidean'."
+            )
+        return NeighborDistances(search._fit_X, pooling, metric, p)
+    require_euclidean(search, metric, parameters)
     rows = search._fit_X if sparse.issparse(search._fit_X) else np.asarray(search._fit_X)
     n = search.n_samples_fit_
     return DistanceNetwork(rows, pooling=pooling, rows=np.arange(n), n_rows=n)

@@ -15,6 +15,7 @@ from whyodd.cli.evaluate import evaluate
 from whyodd.cli.explain import explain
 from whyodd.cli.fit import fit
 from whyodd.cli.image import image
+from whyodd.cli.models import models
 from whyodd.cli.paper import paper
 from whyodd.cli.score import score
 from whyodd.cli.series import series
@@ -78,6 +79,7 @@ app.command()(evaluate)
 app.command()(image)
 app.command()(series)
 app.command()(text)
+app.command()(models)
 app.command()(paper)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.adapters.class_paths import find_entry
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
@@ -20,6 +21,7 @@ from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
 from whyodd.explanations.table import Explanation
+from whyodd.network.torch_module import MODULE, module_score
 from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
 
@@ -30,8 +32,12 @@ if TYPE_CHECKING:
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
+    from whyodd.network.waist import Decomposition
 
     Indices = NDArray[np.intp]
+
+# Relevance by an integral that misses no more than this share of o counts as exact.
+_SMALL_GAP = 1e-3
 
 
 def explain(
@@ -57,7 +63,8 @@ def explain(
     model : fitted model, Pipeline or DistanceNetwork
         What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
         parameters of either (its best one is explained). The decomposition of a linear one-class SVM is
-        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items.
+        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items; or
+        a torch module that scores rows, or gives them back, with ``normal`` rows.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
@@ -75,7 +82,7 @@ def explain(
         Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
         ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
         plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
-        rows, as with ``options={"normal": rows}``.
+        rows, as with ``options={"normal": rows}``. A torch module is compared with the nearest of them.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -120,6 +127,13 @@ def explain(
     >>> round(float(e.outlierness[0]))
     354
     """
+    if find_entry({MODULE: True}, model):
+        if normal is None:
+            raise ValueError(
+                "A torch module knows no normal rows, expected normal=rows to compare its scores with. "
+                "Pass some, such as those it was trained on."
+            )
+        model, normal = module_score(model, normal), None
     if explains_items(model):
         given = {"normal": normal, "groups": groups, "dtype": dtype, "time": time}
         asked = {name: value for name, value in given.items() if value is not None}
@@ -238,8 +252,8 @@ def explain_prepared(
         ids=ids,
         spoken=spoken,
         texts=None if prepared.texts is None else variables.grouped(prepared.texts),
-        exactness=chosen.exactness_of(prepared.network),
-        fidelity=getattr(prepared.network, "fidelity", None) if method == "dtd" else None,
+        exactness="sampled" if _misses(parts) > _SMALL_GAP else chosen.exactness_of(prepared.network),
+        fidelity=_fidelity(prepared.network, parts) if method == "dtd" else None,
     )
 
 
@@ -266,6 +280,16 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
 def explains_items(model: object) -> bool:
     """Whether a model is one of images, series or messages: it explains them itself."""
     return hasattr(model, "explain") and not isinstance(model, type)
+
+
+def _misses(parts: Decomposition) -> float:
+    """Share of o that an integral has missed at most."""
+    return 0.0 if parts.gap is None else float(parts.gap.max(initial=0.0))
+
+
+def _fidelity(network: Any, parts: Decomposition) -> Mapping[str, float] | None:
+    """What the member says of itself, or what its integrals have missed."""
+    return getattr(network, "fidelity", None) if parts.gap is None else {"gap": _misses(parts)}
 
 
 def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:

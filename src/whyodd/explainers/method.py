@@ -15,6 +15,7 @@ from whyodd.compute.soft.passes import Scores
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.calibrated import CalibratedScore
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.lifted import LiftedScore
 from whyodd.network.waist import Decomposition, offers, score_rows
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Task:
             return replace(self, X=rows)
         back = np.hstack([to_dense(self.through.shortest), to_dense(self.through.outside)])
         ahead = np.hstack([to_dense(self.through.gradient), to_dense(self.through.outside)])
-        network = _lifted(self.network, np.asarray(to_dense(self.network.centers)) @ back, ahead)
+        network = _before_its_map(self.network, ahead, back)
         given = None if self.given is None else self.given @ back
         return replace(self, network=network, X=rows @ back, through=None, given=given, back=back)
 
@@ -121,6 +122,14 @@ class Task:
     def lifted(self, points: Floats) -> Floats:
         """Points (k, n_inputs) as they reach the model, in the variables of this task."""
         return points if self.back is None else points @ self.back
+
+
+def _before_its_map(network: Any, ahead: Floats, back: Floats) -> Any:
+    """A member of the waist in the variables before a map."""
+    measured = network.score if isinstance(network, CalibratedScore) else network
+    if not offers(measured, "distances"):
+        return LiftedScore(network, ahead, back)
+    return _lifted(network, np.asarray(to_dense(network.centers)) @ back, ahead)
 
 
 def _lifted(network: Any, centers: Floats, matrix: Floats) -> Any:
@@ -229,6 +238,7 @@ _LACKS = {
     "centers": "knows no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
     "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
     "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
+    "splits": "has no trees whose splits isolate rows. Leave method out, or choose 'dtd'.",
 }
 
 

@@ -18,6 +18,7 @@ from whyodd.explainers.methods.random import random, random_item
 from whyodd.explainers.methods.sensitivity import sensitivity, slope
 from whyodd.explainers.methods.shap import shapley
 from whyodd.explainers.methods.sobel import edges, edges_of_item
+from whyodd.explainers.methods.splits import splits
 from whyodd.explainers.methods.taylor import taylor
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ EXPLAINERS: dict[str, Method] = {
     "sensitivity": Method(sensitivity, needs=_DISTANCES, root=slope),
     "shap": Method(shapley, is_additive=True, needs=_CENTERS, extra="shap", exactness="sampled"),
     "sobel": Method(edges, on_item=edges_of_item),
+    "splits": Method(splits, is_additive=True, needs=frozenset({"splits"})),
     "taylor": Method(taylor, is_additive=True, needs=_DISTANCES),
 }
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from whyodd.explanations.base import TABLE, BaseExplanation, Kind, at_least_one, shares
 from whyodd.explanations.comparisons import Comparisons
+from whyodd.explanations.cut_off import CutOff
 from whyodd.explanations.notebook import rows_table
 from whyodd.explanations.sentences import (
     OddRow,
@@ -205,9 +206,11 @@ class Explanation(BaseExplanation):
     def direction(self) -> NDArray[np.int8]:
         """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding.
 
-        Also 0 for what is no number.
+        Also 0 for what is no number. Of a forest, which expects nothing, +1 above the cuts that isolate it.
         """
         values = _dense(self.data)
+        if self.cut_off is not None:
+            return _read_only(self.cut_off.direction)
         signs = self._variables.direction(self.inputs, values, self.expected)
         if self.comparisons is not None and self.reason_kinds is not None:
             ranges = self.comparisons.ranges(self.inputs, self._own)
@@ -240,6 +243,13 @@ class Explanation(BaseExplanation):
         verdict = getattr(self.network, "verdict", None)
         return None if verdict is None else verdict.probability(self.outlierness)
 
+    @cached_property
+    def cut_off(self) -> CutOff | None:
+        """Where values are cut off from those of others, if the network isolates rows by cuts."""
+        if not offers(self.network, "cuts") or len(self) == 0:
+            return None
+        return CutOff.of(self.network, self._variables, self.inputs, _dense(self.data))
+
     @property
     def summed_relevance(self) -> NDArray[np.float64]:
         """(n,) Σ_i R_i."""
@@ -255,6 +265,8 @@ class Explanation(BaseExplanation):
         for name in vars(self).keys() & {"expected", "direction", "reason_kinds"}:
             value = vars(self)[name]
             part.__dict__[name] = None if value is None else _read_only(value[picked])
+        if vars(self).get("cut_off") is not None:
+            part.__dict__["cut_off"] = self.cut_off.take(picked)  # type: ignore[union-attr]
         if "comparisons" in vars(self):  # the same for all rows
             part.__dict__["comparisons"] = self.comparisons
         return part
@@ -395,6 +407,9 @@ class Explanation(BaseExplanation):
             written=self._written(c),
             form=self._variables.format_at(c),
         )
+        if self.cut_off is not None and not never_varied:
+            judged, told = self.cut_off.words(plain, c)
+            return replace(plain, judged=judged, told=told)
         if self.comparisons is None or self.reason_kinds is None or never_varied:
             return plain
         kind = int(self.reason_kinds[0, c])

@@ -13,7 +13,7 @@ from whyodd.findings.findings import WITHOUT_THRESHOLD, oddest_threshold
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whyodd.maths.tail import ScoreDistribution
+    from whyodd.models.tail import ScoreDistribution
 
     Floats = NDArray[np.float64]
 

@@ -19,7 +19,12 @@ _OWN_NAMES: dict[int, dict[str, str]] = {1: FORMAT_1, 2: {name: name for name in
 _OWN_CONSTRUCTORS = {
     "whyodd.metrics.Component",
     "whyodd.metrics.Linear",
+    "whyodd.networks.DenseLayer",
+    "whyodd.networks.DenseStack",
+    "whyodd.networks.Standardizing",
     "whyodd.pipelines.LinearMap",
+    "whyodd.poolings.LearnedMean",
+    "whyodd.poolings.LearnedScore",
     "whyodd.poolings.LocalReach",
 }
 _OWN_FUNCTIONS = {

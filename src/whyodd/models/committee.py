@@ -13,9 +13,9 @@ from sklearn.covariance import ledoit_wolf
 
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.robust_scales import FAR, center_and_scale, soften
-from whyodd.maths.tail import ScoreDistribution
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.tail import ScoreDistribution
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, CommitteeScore, View
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.pairs import Pairs

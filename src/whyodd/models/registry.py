@@ -8,6 +8,7 @@ from whyodd.models.exemplar_mixture import ExemplarMixture
 from whyodd.models.gaussian import Gaussian
 from whyodd.models.gaussian_mixture import GaussianMixture
 from whyodd.models.kernel_density import KernelDensity
+from whyodd.models.kernel_pca import KernelPCA
 from whyodd.models.local_outlier_factor import LocalOutlierFactor
 from whyodd.models.nearest_neighbors import KNearestNeighbors
 from whyodd.models.one_class_svm import SVDD, OneClassSVM
@@ -19,6 +20,7 @@ MODELS: dict[str, type[DistanceDetector]] = {
     "gaussian_mixture": GaussianMixture,
     "k_nearest_neighbors": KNearestNeighbors,
     "kernel_density": KernelDensity,
+    "kernel_pca": KernelPCA,
     "local_outlier_factor": LocalOutlierFactor,
     "one_class_svm": OneClassSVM,
     "svdd": SVDD,
@@ -36,6 +38,7 @@ __all__ = [
     "GaussianMixture",
     "KNearestNeighbors",
     "KernelDensity",
+    "KernelPCA",
     "LocalOutlierFactor",
     "OneClassSVM",
     "calibrate",

@@ -26,11 +26,11 @@ _FLOOR = 1e-3
 _HANDED_ON = frozenset(
     {
         *("centers", "weights", "n_centers", "n_features", "metric", "rows", "n_rows", "copies"),
-        *("expected", "nearest", "partner", "usual"),
+        *("expected", "nearest", "partner", "usual", "cuts", "n_trees"),
     }
 )
-# Both are of the former outlierness: derivatives of distances, and variables set to 0 in them.
-_LOST = frozenset({"distances", "flip"})
+# All are of the former outlierness: derivatives of distances, variables set to 0 in them, splits of trees.
+_LOST = frozenset({"distances", "flip", "splits"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,17 +149,16 @@ def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -
             f"The outlierness of normal rows is as low as {outlierness.min():.3g}: what is signed has no "
             "usual size. Leave normal out."
         )
-    means = R.mean(axis=0)
+    means, whole = R.mean(axis=0), float(outlierness.mean())
+    if mixed or (R < 0.0).any():
+        return np.full(means.shape, 1.0 / whole), 1.0 / whole
     explained = float(means.sum())
     if not explained > 0.0:
         raise ValueError(
             f"No variable has relevance on the {len(R)} normal row(s), so that none is usual. "
             "Pass more of them, and such that the model has not learned."
         )
-    is_signed = mixed or bool((R < 0.0).any())
-    sizes = np.full(means.shape, means.mean()) if is_signed else means
-    usual = sizes + _FLOOR * sizes.mean()
-    whole = float(outlierness.mean())
+    usual = means + _FLOOR * means.mean()
     return explained / whole / (means / usual).sum() / usual, 1.0 / whole
 
 

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from whyodd.maths.tail import ScoreDistribution
-
     Floats = NDArray[np.float64]
 
 
@@ -105,35 +103,41 @@ class Verdict:
         How the model's own score follows from o.
     threshold : float, optional
         Outlierness above which the model says outlier; None if it only scores.
-    training : ScoreDistribution, optional
-        Outlierness of the training rows, as the model scored them, if it keeps that.
+    training : ndarray of shape (N,), optional
+        Outlierness of the training rows, as the model scored them, from the lowest up; None if it does not
+        keep that.
     contamination : float, optional
         Share of the training rows that were to be called outliers.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.maths.tail import ScoreDistribution
     >>> from whyodd.network.verdict import AffineScale, Verdict
-    >>> verdict = Verdict(AffineScale(2.0), training=ScoreDistribution(np.arange(5.0)))
-    >>> verdict.probability([1.0, 9.0])
-    array([0.25, 1.  ])
+    >>> verdict = Verdict(AffineScale(2.0), training=np.arange(4.0))
+    >>> verdict.p_values([2.5, 9.0]), verdict.probability([1.5, 9.0])
+    (array([0.4, 0.2]), array([0.5, 1. ]))
     """
 
     scale: Scale
     threshold: float | None = None
-    training: ScoreDistribution | None = None
+    training: Floats | None = None
     contamination: float | None = None
 
     def p_values(self, outlierness: ArrayLike) -> Floats | None:
-        """Share of the training rows (n,) that are at least as odd; None if that is not known."""
-        return None if self.training is None else self.training.p_values(outlierness)
+        """Share of the training rows (n,) that are at least as odd, each row counted with them.
+
+        So it is never 0: N rows can tell of no chance below 1/(N + 1).
+        """
+        if self.training is None:
+            return None
+        n_below = np.searchsorted(self.training, np.asarray(outlierness, dtype=np.float64), side="left")
+        return np.asarray((self.training.size - n_below + 1.0) / (self.training.size + 1.0))
 
     def probability(self, outlierness: ArrayLike) -> Floats | None:
         """PyOD's ``predict_proba(X)[:, 1]`` (n,): own scores between those of the training rows."""
         if self.training is None:
             return None
-        least, most = self.scale.score(self.training.scores[[0, -1]])
+        least, most = self.scale.score(self.training[[0, -1]])
         if not most > least:  # of equal scores, as scikit-learn's MinMaxScaler
             most = least + 1.0
         return np.asarray(np.clip((self.scale.score(outlierness) - least) / (most - least), 0.0, 1.0))

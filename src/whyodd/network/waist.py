@@ -44,6 +44,8 @@ class Decomposition:
         the soft assignment together were left out, which makes o larger by at most -log(1 - t).
     by_kind : ndarray of shape (n, d, kinds), optional
         Relevance by the way in which a variable is odd, of a member with the capability "kinds".
+    gap : ndarray of shape (n,), optional
+        Share of o that an integral has missed, which is in ``unexplained``; None where nothing is integrated.
     """
 
     relevance: Floats
@@ -52,6 +54,7 @@ class Decomposition:
     log_inlierness: Doubles = None  # type: ignore[assignment]
     discarded: Doubles = None  # type: ignore[assignment]
     by_kind: Floats | None = None
+    gap: Doubles | None = None
 
     def __post_init__(self) -> None:
         if self.log_inlierness is None:
@@ -78,6 +81,7 @@ class Score(Protocol):
 CAPABILITIES: dict[str, str] = {
     "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
     "copies": "copies (c, 2) or None: other training rows that are equal to a center, and the center",
+    "cuts": "cuts(X): where each value is cut off from others, and in how many of n_trees",
     "distances": "it measures distances to its centers: metric, pooling, kernel",
     "expected": "expected(X): what a normal row like each looks like (n, d)",
     "flip": "flip(X, removals): outlierness while variables are taken away",
@@ -85,6 +89,7 @@ CAPABILITIES: dict[str, str] = {
     "leave_out": "the keyword own: the center to leave out for each row; rows, n_rows of training",
     "neighbors": "nearest(X, k): the centers that count most for each row; rows of training, or None",
     "save": "whyodd.save and whyodd.load take it",
+    "splits": "splits(X): relevance by the splits of trees that isolate each row (n, d)",
     "through": "the keyword through of decompose: relevance before a linear map",
     "work": "the keywords n_jobs and progress",
 }

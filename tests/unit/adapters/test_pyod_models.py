@@ -10,7 +10,7 @@ from pyod.models.kde import KDE
 from pyod.models.knn import KNN
 from pyod.models.lof import LOF
 from pyod.models.ocsvm import OCSVM
-from sklearn.cluster import Birch
+from sklearn.cluster import AffinityPropagation, Birch, BisectingKMeans, MeanShift
 
 import whyodd
 
@@ -35,17 +35,37 @@ def test_cblof_measures_to_large_clusters_only():
     np.testing.assert_allclose(network.outlierness(X), model.decision_scores_, rtol=1e-12)
 
 
-def test_cblof_with_weights_says_to_fit_without():
-    model = CBLOF(n_clusters=3, use_weights=True, random_state=0).fit(X)
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"Fit it again with CBLOF\(use_weights=False\)"):
-        whyodd.neuralize(model)
-
-
+@pytest.mark.parametrize(
+    "model",
+    [
+        CBLOF(n_clusters=3, use_weights=True, random_state=0),
+        CBLOF(n_clusters=3, clustering_estimator=Birch(n_clusters=3)),
+        CBLOF(n_clusters=3, clustering_estimator=Birch(n_clusters=3), use_weights=True),
+        CBLOF(n_clusters=2, clustering_estimator=MeanShift(bandwidth=5.0)),
+        CBLOF(
+            n_clusters=2,
+            clustering_estimator=AffinityPropagation(damping=0.9, preference=-300.0, random_state=0),
+        ),
+    ],
+    ids=["weights", "birch", "birch with weights", "mean shift", "affinity propagation"],
+)
 # PyOD tells that Birch has no centers and takes the means.
 @pytest.mark.filterwarnings("ignore:The chosen clustering for CBLOF does not have:UserWarning")
-def test_cblof_with_another_clustering_says_to_use_k_means():
-    model = CBLOF(n_clusters=3, clustering_estimator=Birch(n_clusters=3)).fit(X)
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"Birch .*expected k-means"):
+def test_cblof_that_jumps_where_clusters_meet_is_explained_on_each_side(model):
+    model.fit(X)
+    for rows in (X, ROWS):
+        e = whyodd.explain(model, rows)
+        np.testing.assert_allclose(e.outlierness, model.decision_function(rows), rtol=1e-12)
+        np.testing.assert_allclose(e.relevance.sum(axis=1), e.outlierness, rtol=1e-12)
+        assert (e.relevance >= 0.0).all()
+    assert not np.isnan(e.expected).any()
+
+
+def test_cblof_with_a_clustering_of_its_own_says_what_to_use():
+    model = CBLOF(n_clusters=3, clustering_estimator=BisectingKMeans(3, random_state=0)).fit(X)
+    with pytest.raises(
+        whyodd.UnsupportedModelError, match=r"BisectingKMeans does not put .*expected k-means"
+    ):
         whyodd.neuralize(model)
 
 
@@ -53,9 +73,9 @@ def test_cblof_with_another_clustering_says_to_use_k_means():
     ("model", "message"),
     [
         (OCSVM(kernel="poly"), r"OneClassSVM\(kernel='poly'\)"),
-        (KNN(metric="manhattan"), "NearestNeighbors measures distances with metric='manhattan'"),
+        (KNN(metric="braycurtis"), "NearestNeighbors measures distances with metric='braycurtis'"),
         (KDE(metric="manhattan"), "KernelDensity measures distances with metric='manhattan'"),
-        (LOF(metric="manhattan"), "LocalOutlierFactor measures distances with metric='manhattan'"),
+        (LOF(metric="braycurtis"), "LocalOutlierFactor measures distances with metric='braycurtis'"),
     ],
 )
 def test_what_is_inside_is_named(model, message):

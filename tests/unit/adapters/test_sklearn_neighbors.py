@@ -106,11 +106,9 @@ class TestNearestNeighbors:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"metric": "manhattan"}, "metric='manhattan'"),
-        ({"p": 1}, "metric='manhattan'"),
-        ({"p": 3}, "metric='minkowski', p=3"),
+        ({"metric": "braycurtis"}, "metric='braycurtis'"),
+        ({"metric": "correlation"}, "metric='correlation'"),
         ({"metric": "minkowski", "metric_params": {"w": [1.0, 2.0, 3.0]}}, "metric='minkowski', p=2, w="),
-        ({"metric": "cosine"}, "metric='cosine'"),
     ],
 )
 @pytest.mark.parametrize("model", [NearestNeighbors(), LocalOutlierFactor(novelty=True)])
@@ -129,3 +127,25 @@ def test_every_name_of_the_euclidean_metric_is_known(model, metric):
     fitted = type(model)(**{**model.get_params(), "metric": metric}).fit(X)
     usual = type(model)(**model.get_params()).fit(X)
     np.testing.assert_allclose(scores(fitted, ROWS), scores(usual, ROWS), rtol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{"p": 1}, {"p": 3}, {"metric": "cosine"}, {"metric": "chebyshev"}])
+@pytest.mark.parametrize("model", [NearestNeighbors(), LocalOutlierFactor(novelty=True)])
+class TestOtherMetrics:
+    def test_training_rows_are_left_out(self, model, settings):
+        fitted = type(model)(**{**model.get_params(), **settings}).fit(X)
+        e = whyodd.explain(fitted, X)
+        if isinstance(model, LocalOutlierFactor):
+            own = -fitted.negative_outlier_factor_
+        else:
+            own = fitted.kneighbors()[0].mean(axis=1)
+        np.testing.assert_allclose(e.outlierness, own, rtol=1e-9)
+        np.testing.assert_allclose(e.relevance.sum(axis=1) + e.unexplained, e.outlierness, rtol=1e-9)
+        assert (e.relevance >= 0.0).all()
+
+    def test_sparse_rows_are_refused(self, model, settings):
+        if settings.get("metric") == "chebyshev" or settings.get("p") == 3:
+            return  # scikit-learn does not take them either
+        fitted = type(model)(**{**model.get_params(), **settings}).fit(sparse.csr_array(X))
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"has sparse rows.*X\.toarray\(\)"):
+            whyodd.neuralize(fitted)

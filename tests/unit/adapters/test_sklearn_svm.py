@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import RandomTreesEmbedding
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -88,10 +88,10 @@ def test_other_kernels_are_named(kernel, tumours):
 def test_other_models_get_the_list_of_what_is_supported(tumours):
     with pytest.raises(
         whyodd.UnsupportedModelError,
-        match=r"sklearn\.ensemble\.IsolationForest .*"
+        match=r"sklearn\.ensemble\.RandomTreesEmbedding .*"
         r"Supported: .*whyodd\.OneClassSVM, .*sklearn\.svm\.OneClassSVM, whyodd\.DistanceNetwork",
     ):
-        whyodd.neuralize(IsolationForest(n_estimators=2).fit(tumours[:20]))
+        whyodd.neuralize(RandomTreesEmbedding(n_estimators=2).fit(tumours[:20]))
 
 
 def test_pipeline_is_told_to_pass_its_last_step(tumours):

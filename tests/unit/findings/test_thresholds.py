@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 import whyodd
 from whyodd.findings.findings import WITHOUT_THRESHOLD, oddest_threshold
 from whyodd.findings.thresholds import Limit, discovery_threshold, distribution_of, own_threshold
-from whyodd.maths.tail import ScoreDistribution
+from whyodd.models.tail import ScoreDistribution
 
 RNG = np.random.default_rng(0)
 KNOWN = ScoreDistribution(RNG.exponential(size=100_000))

@@ -13,12 +13,25 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import polars as pl
+from pyod.models.cblof import CBLOF
+from pyod.models.copod import COPOD
+from pyod.models.ecod import ECOD
+from pyod.models.feature_bagging import FeatureBagging
+from pyod.models.hbos import HBOS
+from pyod.models.inne import INNE
+from pyod.models.knn import KNN
+from pyod.models.loda import LODA
+from pyod.models.lof import LOF
+from pyod.models.lscp import LSCP
+from pyod.models.mad import MAD
+from pyod.models.pca import PCA as DistancesToAxes  # noqa: N811 - scikit-learn has one too
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
@@ -31,6 +44,11 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, PowerTrans
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from made_up.stacks import stack
+from whyodd.inputs.standardizing import Standardizing
+from whyodd.maths.learned_poolings import LearnedMean, LearnedScore
+from whyodd.network.embedded_distance import EmbeddedDistance
+from whyodd.network.network_reconstruction import NetworkReconstruction
 
 NUMBERS = "numbers.json"
 
@@ -85,7 +103,8 @@ NEW_TEXTS = ["one six", "two three"]
 
 def things():
     """What is saved, by the name of its file."""
-    return {**models(), **networks(), **pipelines(), **patches(), **texts()}
+    members_of_the_waist = {**networks(), **members(), **ensembles(), **neural()}
+    return {**models(), **members_of_the_waist, **pipelines(), **patches(), **texts()}
 
 
 def models():
@@ -96,6 +115,7 @@ def models():
         "KernelDensity": whyodd.KernelDensity(),
         "KernelDensity-student": whyodd.KernelDensity(kernel=whyodd.kernels.Student(2.0, 1.0, 0.5)),
         "ExemplarMixture": whyodd.ExemplarMixture(),
+        "KernelPCA": whyodd.KernelPCA(),
         "KNearestNeighbors": whyodd.KNearestNeighbors(),
         "LocalOutlierFactor": whyodd.LocalOutlierFactor(),
         "GaussianMixture": whyodd.GaussianMixture(2, random_state=np.random.RandomState(3)),
@@ -121,6 +141,50 @@ def networks():
         "student": whyodd.KernelDensity("student", sigma=1.0),
     }
     return {f"network-{name}": whyodd.neuralize(model.fit(X)) for name, model in made.items()}
+
+
+def members():
+    """Members that are no networks: sums over variables, projections and points, and reconstructions."""
+    made = {
+        "copod": COPOD().fit(X),
+        "ecod": ECOD().fit(X),
+        "hbos": HBOS(n_bins=4).fit(X),
+        "loda": LODA(n_random_cuts=5, random_state=0).fit(X),
+        "mad": MAD().fit(X[:, :1]),
+        "points": DistancesToAxes().fit(X),
+        "reconstruction": PCA(2).fit(X),
+    }
+    return {f"sum-{name}": whyodd.neuralize(model) for name, model in made.items()}
+
+
+def ensembles():
+    """Members made of members, and those measured against a few points."""
+    made = {
+        "average": FeatureBagging(KNN(n_neighbors=2), n_estimators=2, random_state=0),
+        "clusters": CBLOF(n_clusters=5, alpha=0.8, use_weights=True, random_state=0),
+        "manhattan": KNN(n_neighbors=2, metric="manhattan"),
+        "maximum": FeatureBagging(LOF(n_neighbors=2), n_estimators=2, combination="max", random_state=0),
+        "selection": LSCP(
+            [LOF(n_neighbors=2), LOF(n_neighbors=3)], local_region_size=5, n_bins=2, random_state=0
+        ),
+        "spheres": INNE(n_estimators=3, max_samples=4, random_state=0),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # LSCP would rather have larger regions
+        return {f"ensemble-{name}": whyodd.neuralize(model.fit(X)) for name, model in made.items()}
+
+
+def neural():
+    """What neural detectors become; torch is not needed for them."""
+    entry = Standardizing(X.mean(axis=0), X.std(axis=0))
+    d = X.shape[1]
+    weights, score = stack([3, 4, 3], ["relu", "softmax"]), stack([3, 4, 1], ["tanh", []])
+    return {
+        "neural-embedded": EmbeddedDistance(stack([d, 4, 2], ["relu", "elu"]), np.array([0.1, 0.2]), entry),
+        "neural-mean": whyodd.DistanceNetwork(X, pooling=LearnedMean(weights)),
+        "neural-reconstruction": NetworkReconstruction(stack([d, 2, d], ["tanh", []]), entry),
+        "neural-score": whyodd.DistanceNetwork(X, pooling=LearnedScore(score)),
+    }
 
 
 def pipelines():
@@ -170,6 +234,7 @@ SCORED = {
     "pipeline-columns": NEW_FRAME[COLUMNS].dropna(),
     "pipeline-numbers": np.abs(NEW),
     "pipeline-texts": NEW_TEXTS,
+    "sum-mad": NEW[:, :1],
     "texts": NEW_TEXTS,
 }
 

@@ -36,6 +36,7 @@ VARIANTS = {
         whyodd.KNearestNeighbors(measure=name) for name in ("mean", "kth", "median", "mean_vector")
     ],
     "kernel_density": [whyodd.KernelDensity(name, "median") for name in KERNELS],
+    "kernel_pca": [whyodd.KernelPCA(), whyodd.KernelPCA(8, sigma=1.5)],
     "local_outlier_factor": [whyodd.LocalOutlierFactor(10)],
     "one_class_svm": [OneClassSVM(name, sigma="median") for name in KERNELS],
     "svdd": [SVDD(name, sigma="median") for name in KERNELS],

@@ -14,6 +14,7 @@ from made_up.members import SumOfSquares
 from whyodd.evaluation import compare, conservation_gap, flip, stability, unexplained_share
 from whyodd.explainers.explaining import explained_by
 from whyodd.explainers.registry import EXPLAINERS
+from whyodd.network.forest import ForestScore
 from whyodd.network.waist import CAPABILITIES, Decomposition, is_score, offers, once_per_member
 from whyodd.plots import PLOTS
 
@@ -22,7 +23,7 @@ NORMAL = RNG.normal(size=(40, 3))
 ODD = pd.DataFrame([[0.1, 3.0, -0.5], [4.0, 0.0, 1.0]], columns=["speed", "load", "heat"])
 WITH_DISTANCES = [name for name, method in EXPLAINERS.items() if "distances" in method.needs]
 # They ask for the outlierness of rows, and for normal rows.
-WITH_NORMAL = [name for name in EXPLAINERS if EXPLAINERS[name].needs and name not in WITH_DISTANCES]
+WITH_NORMAL = [name for name in EXPLAINERS if EXPLAINERS[name].needs & {"centers", "expected"}]
 WITH_NOTHING = [name for name in EXPLAINERS if not EXPLAINERS[name].needs]
 OF_OTHER_THINGS = {"flipping", "heatmap", "heatmaps", "series", "strangest", "text"}
 
@@ -44,7 +45,7 @@ def test_is_neuralized_as_it_is():
 def test_capabilities_have_known_names():
     network = whyodd.DistanceNetwork(NORMAL)
     committee = whyodd.Committee().fit(NORMAL).network_
-    assert network.capabilities | committee.capabilities == CAPABILITIES.keys()
+    assert network.capabilities | committee.capabilities | ForestScore.capabilities == CAPABILITIES.keys()
     with pytest.raises(KeyError, match="No capability is called 'neighbours'"):
         offers(network, "neighbours")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from whyodd.compute.points import squared_norms, to_dense
 from whyodd.maths.hard_poolings import LocalReach, MeanVector
+from whyodd.maths.learned_poolings import LearnedPooling
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
 
@@ -112,6 +113,8 @@ def _pooled_slope(pooling: Any, differences: Floats, index: Indices) -> Floats:
     if isinstance(pooling, LocalReach):
         density = pooling.densities[index].mean(axis=1, keepdims=True)
         along = density / pooling.k * (d > pooling.reaches[index])
+    elif isinstance(pooling, LearnedPooling):
+        along = pooling.slope(d)
     else:
         along = np.broadcast_to(pooling.assignment(), d.shape)
     return np.asarray((along[:, :, None] * _unit(differences)).sum(axis=1))

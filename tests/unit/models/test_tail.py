@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from whyodd.maths.tail import ScoreDistribution
+from whyodd.models.tail import ScoreDistribution
 
 # Up to 5 % it is what was seen; beyond, a tail from three quantiles, which is not that of a gamma.
 SHARES = {0.5: 0.05, 0.2: 0.05, 0.05: 0.05, 0.01: 0.35, 0.001: 0.8}

@@ -33,7 +33,7 @@ class ScoreDistribution:
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.maths.tail import ScoreDistribution
+    >>> from whyodd.models.tail import ScoreDistribution
     >>> known = ScoreDistribution(np.random.default_rng(0).exponential(size=2000))
     >>> known.p_values([0.0, 0.7, 9.2]).round(3)
     array([1.   , 0.502, 0.   ])

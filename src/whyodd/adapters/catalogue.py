@@ -1,0 +1,120 @@
+"""Which models are explained, and how: one table of the registries, for people, errors and tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from whyodd.adapters.class_paths import public_path
+from whyodd.adapters.neuralize import ADAPTERS, COVARIANCES, DISTANCES, NEIGHBORS, SUBSPACES, Family
+from whyodd.adapters.refusals import REFUSALS
+from whyodd.models.registry import MODELS
+
+DISTILLED, CANNOT = "distilled", "cannot"
+_MANY_CALLS = "thousands of calls' worth of rows"
+_CONSERVED_BY_STUDENTS = "R of a student, and what it misses, add up to o"
+
+# The models of the package, by their names in MODELS: what o is, and what explaining takes.
+OWN: dict[str, tuple[str, Family]] = {
+    "committee": ("how many times as odd as a usual row", NEIGHBORS),
+    "exemplar_mixture": ("-log similarity to the training rows", DISTANCES),
+    "gaussian": ("half the squared Mahalanobis distance", COVARIANCES),
+    "gaussian_mixture": ("-log density over its largest value", COVARIANCES),
+    "k_nearest_neighbors": ("distance to the k nearest training rows", NEIGHBORS),
+    "kernel_pca": ("error of the reconstruction in feature space", SUBSPACES),
+    "kernel_density": ("-log density over its largest value", DISTANCES),
+    "local_outlier_factor": ("local outlier factor", NEIGHBORS),
+    "one_class_svm": ("-log similarity to the support vectors", DISTANCES),
+    "svdd": ("-log similarity to the support vectors", DISTANCES),
+}
+
+# Detectors that are explained by their scores alone, by class path, and why nothing more is known of them.
+BLACK_BOXES: dict[str, str] = {
+    "pyod.models.abod.ABOD": "variances of angles between pairs of rows are no sum over variables",
+    "pyod.models.alad.ALAD": "its score is a distance between features of an adversarial network",
+    "pyod.models.anogan.AnoGAN": "it searches anew for the nearest generated row, at every call",
+    "pyod.models.cd.CD": "Cook's distance is the influence of a row on a regression, not a place",
+    "pyod.models.devnet.DevNet": "a network learned from labels scores rows directly",
+    "pyod.models.dif.DIF": "its trees cut what random networks make of a row",
+    "pyod.models.hdbscan.HDBSCAN": "its score depends on the cluster that a row would join",
+    "pyod.models.lmdd.LMDD": "its score depends on the order in which rows are drawn",
+    "pyod.models.mo_gaal.MO_GAAL": "the discriminator of an adversarial network scores rows directly",
+    "pyod.models.qmcd.QMCD": "the discrepancy of a whole set of rows is no sum over variables",
+    "pyod.models.rgraph.RGraph": "its score is a random walk over all rows",
+    "pyod.models.rod.ROD": "it takes three variables at a time, and rotates them",
+    "pyod.models.so_gaal.SO_GAAL": "the discriminator of an adversarial network scores rows directly",
+    "pyod.models.so_gaal_new.SO_GAAL": "the discriminator of an adversarial network scores rows directly",
+    "pyod.models.xgbod.XGBOD": "boosted trees learned from labels score rows directly",
+}
+
+
+class Entry(NamedTuple):
+    """What is known of one class of models.
+
+    Attributes
+    ----------
+    model : str
+        Where people import it from.
+    explains : str
+        What o is; of a model that is not explained, why not.
+    exactness : str
+        "exact", "sampled", "distilled", or "cannot".
+    cost : str
+        What explaining a row takes.
+    conserves : str
+        What adds up to what.
+    """
+
+    model: str
+    explains: str
+    exactness: str
+    cost: str = ""
+    conserves: str = ""
+
+
+def catalogue() -> list[Entry]:
+    """All models that are known by name, in the order of their names; then any function.
+
+    Examples
+    --------
+    >>> from whyodd.adapters.catalogue import catalogue
+    >>> known = {entry.model: entry for entry in catalogue()}
+    >>> known["pyod.models.knn.KNN"].exactness, known["pyod.models.knn.KNN"].explains
+    ('exact', 'distance to the k nearest training rows')
+    """
+    exact = {path: _exact(path, one.explains, one.family) for path, one in ADAPTERS.items() if one.is_kept}
+    own = {
+        f"whyodd.{MODELS[name].__name__}": _exact(f"whyodd.{MODELS[name].__name__}", *of)
+        for name, of in OWN.items()
+    }
+    distilled = {
+        path: Entry(
+            public_path(path), f"its own score: {why}", DISTILLED, _MANY_CALLS, _CONSERVED_BY_STUDENTS
+        )
+        for path, why in BLACK_BOXES.items()
+    }
+    refused = {path: Entry(public_path(path), why, CANNOT) for path, why in REFUSALS.items()}
+    anything = Entry(
+        "any function of rows, any other fitted detector",
+        "what it returns",
+        "distilled, or sampled where a student knows little",
+        _MANY_CALLS,
+        _CONSERVED_BY_STUDENTS,
+    )
+    return [entry for _, entry in sorted((exact | own | distilled | refused).items())] + [anything]
+
+
+def as_markdown() -> str:
+    """The table for the documentation."""
+    lines = [
+        "| model | what is explained | exactness | cost of a row | what is conserved |",
+        "| --- " * 5 + "|",
+    ]
+    lines += [
+        f"| `{e.model}` | {e.explains} | {e.exactness} | {e.cost} | {e.conserves} |".replace("|  |", "| |")
+        for e in catalogue()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _exact(path: str, explains: str, family: Family) -> Entry:
+    return Entry(public_path(path), explains, family.exactness, family.cost, family.conserves)

@@ -1,0 +1,55 @@
+"""Detectors of PyOD that no row has a score of its own in, and what to do instead: one sentence each."""
+
+from __future__ import annotations
+
+_TOGETHER = (
+    "scores the rows of one call against each other and keeps none of training, so that no row has a score "
+    "of its own; expected a model that scores rows one by one. Fit pyod.models.{instead} instead."
+)
+_TRANSDUCTIVE = (
+    "has scores for what it was fitted on only and keeps no function of a row; expected a model that scores "
+    "new rows. Fit one to columns that describe its {items} instead."
+)
+_ITEMS = (
+    "scores {items}, not rows of a table; expected rows and columns. Pass model.detector_ and the rows that "
+    "reach it, or fit a {instead}."
+)
+_SERIES = (
+    "scores a whole series, not rows of a table; expected rows and columns. "
+    "Fit a whyodd.PatchModel to the series, which explains them."
+)
+
+# Keyed by class path, as the adapters are. The name of the model comes before.
+REFUSALS: dict[str, str] = {
+    "pyod.models.audio_ae.AudioAE": (
+        "scores recordings, not rows of a table; expected rows and columns. "
+        "Fit a model to columns that describe the recordings."
+    ),
+    "pyod.models.cof.COF": _TOGETHER.format(instead="lof.LOF"),
+    "pyod.models.embedding.EmbeddingOD": _ITEMS.format(
+        items="what an encoder makes of texts or images", instead="whyodd.TextModel or whyodd.PatchModel"
+    ),
+    "pyod.models.embedding.MultiModalOD": (
+        "scores several kinds of data at once, not rows of a table; expected rows and columns. "
+        "Explain the detector of each kind by itself."
+    ),
+    "pyod.models.loci.LOCI": _TOGETHER.format(instead="lof.LOF"),
+    "pyod.models.sod.SOD": _TOGETHER.format(instead="feature_bagging.FeatureBagging"),
+    "pyod.models.sos.SOS": _TOGETHER.format(instead="knn.KNN"),
+    **{
+        f"pyod.models.pyg_{name.lower()}.{name}": _TRANSDUCTIVE.format(items="nodes")
+        for name in ("ANOMALOUS", "AnomalyDAE", "CoLA", "CONAD", "DOMINANT", "GUIDE", "Radar", "SCAN")
+    },
+    "pyod.models.ts_matrix_profile.MatrixProfile": _SERIES,
+    **{
+        f"pyod.models.ts_{module}.{name}": _SERIES
+        for module, name in (
+            ("anomaly_transformer", "AnomalyTransformer"),
+            ("kshape", "KShape"),
+            ("lstm", "LSTMAD"),
+            ("od", "TimeSeriesOD"),
+            ("sand", "SAND"),
+            ("spectral_residual", "SpectralResidual"),
+        )
+    },
+}
