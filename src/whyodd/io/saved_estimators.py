@@ -1,7 +1,7 @@
 """Estimators of scikit-learn that a file may hold, each with a look at what its compiled code trusts.
 
-NumPy checks shapes and indices itself, so most of them need nothing. Compiled code of scikit-learn and SciPy does
-not: a wrong index there reads or writes where it must not. Search trees and splines are built anew.
+NumPy checks shapes and indices itself, so most of them need nothing. Compiled code of scikit-learn and SciPy
+does not: a wrong index there reads or writes where it must not. Search trees and splines are built anew.
 """
 
 from __future__ import annotations

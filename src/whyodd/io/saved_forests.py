@@ -15,7 +15,7 @@ _LEAF = -1
 
 
 def check_forest(model: Any) -> None:
-    """Raise a ``ValueError`` if a tree of a fitted ``IsolationForest`` looks for columns that it is not given."""
+    """Raise a ``ValueError`` if a tree of an ``IsolationForest`` looks for columns that it is not given."""
     if not hasattr(model, "estimators_"):
         return
     columns = columns_of(model)

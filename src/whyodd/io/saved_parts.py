@@ -81,8 +81,11 @@ def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
             continue
         # A part is read again for each node that names it, unless they have the same number.
         number = node.get("__id__")
-        if not number or owners.setdefault(node["file"], number) != number:
+        if not number or owners.get(node["file"], number) != number:
             raise TooLarge
+        if node["file"] in owners:
+            continue  # looked at before: the same node again
+        owners[node["file"]] = number
         with parts.open(node["file"]) as stream:
             if node["__loader__"] == "NdArrayNode":
                 _check_array(stream, parts.getinfo(node["file"]).file_size, size)

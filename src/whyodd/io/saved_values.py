@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from whyodd.io.saved_types import Node
 
-# Python's hash of a whole number is its remainder by 2^61 - 1. Numbers of 64 bits share theirs with few others;
+# Python's hash of a whole number is its remainder by 2^61 - 1. Numbers of 64 bits share theirs with few;
 # larger ones can be made to share it with all, and each is then compared with every other that is a key.
 _LARGEST = 2**64
 _DIGITS = 19  # fewer are below it

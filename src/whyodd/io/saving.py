@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ABOUT, _SCHEMA = "whyodd.json", "schema.json"
-# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance, weights)
-# and of splines (knots, coefficients, degree, what is outside of the knots).
+# Where the arguments of their constructors are in the state of search trees (rows, leaf size, distance,
+# weights) and of splines (knots, coefficients, degree, what is outside of the knots).
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(SEARCH_TREES, (0, 4, 11, 12)),
     **dict.fromkeys(SPLINES, ("t", "_t", "c", "_c", "k", "extrapolate")),
@@ -57,14 +57,15 @@ def save(model: Any, path: str | Path) -> None:
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
     appears complete or not at all, and only after it was loaded and found to be the same: a process that is
-    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>`` beside
-    it, which nothing reads and you may delete.
+    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>``
+    beside it, which nothing reads and you may delete.
 
     Parameters
     ----------
     model : object
-        A model of whyodd, a detector of scikit-learn, a ``Pipeline`` of scikit-learn's steps, also that of
-        :func:`whyodd.auto`, a ``DistanceNetwork``, or what :func:`whyodd.explain` gives.
+        A model of whyodd, a detector of scikit-learn that can be explained, or an ``IsolationForest``; a
+        ``Pipeline`` of steps that :func:`whyodd.explain` traces back to columns, also that of
+        :func:`whyodd.auto`; what :func:`whyodd.neuralize` or :func:`whyodd.explain` gives.
     path : str or path
         File to write; one that is there is replaced.
 
@@ -167,8 +168,8 @@ def _check_written(model: Any, draft: Path) -> None:
         ) from error
     if found is not None:
         raise ValueError(
-            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another one "
-            "when it is read back."
+            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another "
+            "one when it is read back."
         )
 
 
@@ -234,7 +235,7 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
-    """Parts of a node that scikit-learn has left as the memory was, put right: of sparse rows, ``_n_support``."""
+    """Parts of a node that scikit-learn left as the memory was, put right: of sparse rows, ``_n_support``."""
     if (
         full_name(node) != "sklearn.svm._classes.OneClassSVM"
         or "_n_support" not in node["content"]["content"]
@@ -256,12 +257,24 @@ def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
                 "network that explains it instead: whyodd.save(whyodd.neuralize(model), path), or a pipeline "
                 "with whyodd.neuralize(pipeline[-1]) as its last step."
             ) from None
+        if str(refused) in _public_estimators():
+            raise ValueError(
+                f"save() cannot store {refused}: of scikit-learn a file holds the detectors that whyodd "
+                "explains and the steps that it traces back to columns, and checks them when it is loaded. "
+                "Take it out of the model, or store it with skops."
+            ) from None
         raise ValueError(
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
             "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
         ) from None
     except ValueError as error:
         raise ValueError(f"save() cannot store this {kind}: {error}.") from None
+
+
+def _public_estimators() -> set[str]:
+    from sklearn.utils import all_estimators
+
+    return {f"{kind.__module__}.{kind.__name__}" for _, kind in all_estimators()}
 
 
 # ---- loading ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ What is registered comes by itself: models and networks from ``contracts/fitted.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.covariance import OAS, GraphicalLasso, GraphicalLassoCV, ShrunkCovariance
 from sklearn.decomposition import KernelPCA
 from sklearn.ensemble import IsolationForest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import (
     RFECV,
     GenericUnivariateSelect,
@@ -55,7 +57,9 @@ from unit.adapters.tracing.test_registry import CASES
 from unit.io import saved_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    Unmade = tuple[str, Callable[[], Any], "Rows"]
 
 _RANDOM = np.random.default_rng(0)  # as in test_registries.py: PyOD wants luck with its clusters
 X = _RANDOM.normal(size=(50, 4)) @ _RANDOM.normal(size=(4, 4))
@@ -78,14 +82,21 @@ class Example(NamedTuple):
     rows: Rows
 
 
-def examples() -> Iterator[Example]:
-    """All of them; names are unique."""
-    for name, thing in saved_files.things().items():
-        new = saved_files.SCORED.get(name, saved_files.NEW)
-        yield Example(name, thing, Rows(new, _FITTED_ON.get(name, saved_files.X)))
-    yield from _registered_models()
-    yield from _registered_steps()
-    yield from _others()
+def examples(only: str = "") -> Iterator[Example]:
+    """All of them, or those whose names hold a text; names are unique.
+
+    Those of ``saved_files.py`` are made together, and left out if a group of the others is asked for.
+    """
+    if not only.startswith(GROUPS):
+        for name, thing in saved_files.things().items():
+            new = saved_files.SCORED.get(name, saved_files.NEW)
+            if only in name:
+                yield Example(name, thing, Rows(new, _FITTED_ON.get(name, saved_files.X)))
+    for make in (_registered_models, _registered_steps, _texts, _others):
+        yield from (Example(name, made(), rows) for name, made, rows in make() if only in name)
+
+
+GROUPS = ("model ", "network ", "explanation ", "step ", "texts ", "other ")
 
 
 _FITTED_ON = {
@@ -99,35 +110,40 @@ _FITTED_ON = {
 }
 
 
-def _registered_models() -> Iterator[Example]:
+def _registered_models() -> Iterator[Unmade]:
     """Fitted detectors that are saved as they are, what is made of all of them, and one explanation each."""
     rows = Rows(NEW, X)
     for path, cases in [*FITTED.items(), *((path, [case]) for path, case in LINEAR.items())]:
-        family = "linear " if cases == [LINEAR.get(path)] else ""
+        linear = "linear " if cases == [LINEAR.get(path)] else ""
         for place, case in enumerate(cases):
-            model = case.fit(X)
-            name = f"{family}{path.rpartition('.')[2]} {place}"
+            name = f"{linear}{path.rpartition('.')[2]} {place}"
+            fit = partial(case.fit, X)
             if not path.startswith("pyod."):
-                yield Example(f"model {name}", model, rows)
-            yield Example(f"network {name} {path[:4]}", whyodd.neuralize(model), rows)
+                yield f"model {name}", fit, rows
+            yield f"network {name} {path[:4]}", lambda fit=fit: whyodd.neuralize(fit()), rows
             if place == 0:
-                yield Example(f"explanation {name} {path[:4]}", whyodd.explain(model, NEW), rows)
+                yield f"explanation {name} {path[:4]}", lambda fit=fit: whyodd.explain(fit(), NEW), rows
 
 
-def _registered_steps() -> Iterator[Example]:
+def _registered_steps() -> Iterator[Unmade]:
     for path, cases in CASES.items():
         for place, case in enumerate(cases):
             of_people = getattr(getattr(case.step, "func", None), "__name__", "") == "<lambda>"
-            if of_people or not type(case.step).__module__.startswith(("sklearn.", "whyodd.")):
-                continue
-            rows = Rows(case.X[:3], case.X, case.fit)
-            yield Example(f"step {path.rpartition('.')[2]} {place}", case.fitted(), rows)
+            if not of_people and type(case.step).__module__.startswith(("sklearn.", "whyodd.")):
+                yield (
+                    f"step {path.rpartition('.')[2]} {place}",
+                    case.fitted,
+                    Rows(case.X[:3], case.X, case.fit),
+                )
+
+
+def _texts() -> Iterator[Unmade]:
     texts = saved_files.TEXTS
-    for path in ("CountVectorizer", "TfidfVectorizer"):
-        vectorizer = CASES[f"sklearn.feature_extraction.text.{path}"][0].step
+    for vectorizer in (CountVectorizer(), TfidfVectorizer()):
         for model in (OneClassSVM(), whyodd.KernelDensity(sigma=1.0)):
-            pipeline = make_pipeline(vectorizer, model).fit(texts)
-            yield Example(f"pipeline {path} {type(model).__module__[:4]}", pipeline, Rows(texts[:2], texts))
+            pipeline = make_pipeline(clone(vectorizer), model)
+            name = f"texts {type(vectorizer).__name__} {type(model).__module__[:4]}"
+            yield name, partial(pipeline.fit, texts), Rows(texts[:2], texts)
 
 
 _CLASSES = (X[:, 0] > 0.0).astype(int)
@@ -170,19 +186,19 @@ _OTHERS = [
 ]
 
 
-def _others() -> Iterator[Example]:
+def _others() -> Iterator[Unmade]:
     for place, model in enumerate(_OTHERS):
         of_labels = isinstance(model, (LabelBinarizer, LabelEncoder))
         rows = Rows(_CLASSES[:3], _CLASSES) if of_labels else Rows(NEW, X, {"y": _CLASSES})
         name = f"other {place} {type(getattr(model, 'estimator', None) or model).__name__}"
-        yield Example(name, clone(model).fit(rows.fit, **rows.targets), rows)
-    precomputed = OneClassSVM(kernel="precomputed").fit(X @ X.T)
-    yield Example("other OneClassSVM precomputed", precomputed, Rows(NEW @ X.T, X @ X.T))
+        yield name, partial(clone(model).fit, rows.fit, **rows.targets), rows
+    precomputed = OneClassSVM(kernel="precomputed")
+    yield "other OneClassSVM precomputed", partial(precomputed.fit, X @ X.T), Rows(NEW @ X.T, X @ X.T)
     rare = OneHotEncoder(min_frequency=10, drop="first", handle_unknown="ignore")
     labels = np.array([["a", "u"]] * 11 + [["b", "v"]] * 11 + [["c", "w"], ["d", "v"]], dtype=object)
-    yield Example("other OneHotEncoder", rare.fit(labels), Rows(labels[-3:], labels))
+    yield "other OneHotEncoder", partial(rare.fit, labels), Rows(labels[-3:], labels)
     numbers = np.array([[1.0], [2.0], [5.0], [np.nan]] * 3)
-    yield Example("other OneHotEncoder numbers", OneHotEncoder().fit(numbers), Rows(numbers[:4], numbers))
+    yield "other OneHotEncoder numbers", partial(OneHotEncoder().fit, numbers), Rows(numbers[:4], numbers)
 
 
 def is_estimator(thing: Any) -> bool:

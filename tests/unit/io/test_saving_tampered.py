@@ -176,6 +176,16 @@ def test_one_part_for_many_arrays(numbers, file):
     is_refused(file, UNTRUSTED)
 
 
+def test_one_array_many_times_is_looked_at_once(file):
+    parts = sparse_parts(file)
+    array = kind("csr_array", "SparseMatrixNode", 7, "scipy.sparse._csr") | {"type": "scipy"}
+    array["file"] = named(parts, ".npz")
+    arguments = kind("tuple", "TupleNode", None) | {"content": [array] * 20_000}
+    made = kind("LinearMap", "ConstructorFromReduceNode", None, "whyodd.pipelines") | {"content": arguments}
+    write(file, with_content(parts, made))
+    is_refused(file, DAMAGED)
+
+
 def test_lists_of_the_same_lists_of_the_same_lists(file):
     """A thousand million cells for NumPy, in a few thousand nodes."""
     value = kind("str", "JsonNode", None) | {"content": "1"}
@@ -277,7 +287,7 @@ def test_models_inside_other_things_are_looked_at(file):
     whyodd.save({"models": [(pipeline, 1)]}, file)
     before = file.read_bytes()
     pipeline[-1].support_vectors_ = pipeline[-1].support_vectors_[:1]
-    told = r"^save\(\) cannot store this dict so that it can be loaded: support_vectors_ of a OneClassSVM has the"
+    told = r"^save\(\) cannot store this dict so that it can be loaded: support_vectors_ of a OneClassSVM"
     with pytest.raises(ValueError, match=told):
         whyodd.save({"models": [(pipeline, 1)]}, file)
     assert file.read_bytes() == before
@@ -289,7 +299,7 @@ def test_unfitted_ones_and_those_of_numpy_load(file):
         assert repr(whyodd.load(file)) == repr(model)
 
 
-# ---- numbers that compiled code follows: each of these crashed, hung or took all memory when it was used ----
+# ---- numbers that compiled code follows: these crashed, hung or took all memory when they were used ------
 
 
 def state_of(schema, *names):
