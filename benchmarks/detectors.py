@@ -29,6 +29,8 @@ from realdata import adbench, data_dir
 from sidebyside import best_of_turns, machine, print_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from blamed import Case
 
 TABLES = ("38_thyroid", "32_shuttle", "10_cover", "28_pendigits", "25_musk")
