@@ -59,6 +59,8 @@ def frame(kind, noun, *, odd, rows, shown):
         "title": f"Odd {noun}s",
         "method": "dtd",
         "is_additive": True,
+        "exactness": "exact",
+        "fidelity": None,
         "noun": noun,
         "counts": {"rows": rows, "odd": odd, "explained": odd, "shown": shown},
         "threshold": {

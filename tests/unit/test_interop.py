@@ -239,6 +239,7 @@ SEARCHES = {
     "gaussian_mixture": {"model__n_components": [1, 2]},
     "k_nearest_neighbors": {"model__n_neighbors": [2, 5]},
     "kernel_density": {"model__sigma": [0.3, 1.0]},
+    "kernel_pca": {"model__n_components": [2, 5]},
     "local_outlier_factor": {"model__n_neighbors": [5, 10]},
     "one_class_svm": {"model__nu": [0.1, 0.5]},
     "svdd": {"model__nu": [0.1, 0.5]},

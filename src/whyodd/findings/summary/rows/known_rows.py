@@ -10,7 +10,7 @@ import numpy as np
 from whyodd.compute.points import to_dense
 from whyodd.findings.table import called
 from whyodd.inputs.frames import as_frame, count_rows, take_rows
-from whyodd.network.waist import offers
+from whyodd.network.waist import offers, score_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,5 +106,5 @@ def outlierness_of_centers(e: Explanation, centers: Indices) -> NDArray[np.float
     if not offers(network, "centers") or centers.size == 0:
         return np.zeros(centers.size)
     stands_for_a_row = network.n_centers > 1 and np.allclose(network.weights, network.weights[0])
-    own = centers if stands_for_a_row else None
-    return np.asarray(network.outlierness(network.centers[centers], own=own), dtype=np.float64)
+    own = centers if stands_for_a_row and offers(network, "leave_out") else None
+    return score_rows(network, network.centers[centers], own=own)

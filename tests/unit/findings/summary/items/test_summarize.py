@@ -20,7 +20,8 @@ from whyodd.patches.colours import common_limit, displayed, overlay
 HOSTILE = "<script>alert('\"&')</script>‮\u0000"
 NORMAL = ["the pump runs and the valve is open", "the pump stands and the valve is shut"] * 10
 KEYS = {
-    "version", "kind", "title", "method", "is_additive", "noun", "counts", "threshold", "scores",
+    "version", "kind", "title", "method", "is_additive", "exactness", "fidelity",
+    "noun", "counts", "threshold", "scores",
     "usual_source", "groups", "anomalies", "rest", "n_unlisted", "trust", "columns", "notes", "made_by",
 }  # fmt: skip
 CARD = {
