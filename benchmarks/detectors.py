@@ -15,12 +15,9 @@ Causes: the protocol of ``causes.py`` on hics, refout, smd and asd, with the sam
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import warnings
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,25 +26,16 @@ from sklearn.ensemble import IsolationForest
 import whyodd
 from causes import BASELINE, MEASURES, SERIES, by_model, print_causes, read_cases, z_scores
 from realdata import adbench, data_dir
-from sidebyside import best_of_turns, print_table
+from sidebyside import best_of_turns, machine, print_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from blamed import Case
 
 TABLES = ("38_thyroid", "32_shuttle", "10_cover", "28_pendigits", "25_musk")
 ROWS, TREES = 10_000, 100
 COLLECTIONS = ("hics", "refout", "smd", "asd")
-
-
-def machine() -> str:
-    """What it was measured on."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").splitlines()
-        if line.startswith("model name")
-    ]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{names[0] if names else platform.processor()}, {cores} cores"
 
 
 def speed(table: str, n: int, turns: int) -> list[str]:

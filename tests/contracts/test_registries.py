@@ -3,6 +3,7 @@
 import gc
 import importlib
 import inspect
+import json
 import subprocess
 import sys
 import tomllib
@@ -175,6 +176,16 @@ class TestMemberOfAModel:
         again = whyodd.load(tmp_path / "member.whyodd")
         np.testing.assert_array_equal(again.decompose(rows).relevance, member.decompose(rows).relevance)
         assert again.verdict.threshold == member.verdict.threshold
+
+    @pytest.mark.full
+    def test_is_shown_in_every_way(self, case, tmp_path):
+        e = whyodd.explain(case.fit(X), case.rows(ROWS))
+        whyodd.write_report(e, tmp_path / "page.html")
+        told = (tmp_path / "page.html").read_text(encoding="utf-8"), e._repr_html_(), repr(e)
+        first = e.top(1).reasons(0, 1)[0].name
+        assert all(first in text for text in told)
+        assert json.loads(json.dumps(e.to_dict()))["exactness"] == "exact"
+        assert len(e.to_frame()) == len(e) * (e.relevance.shape[1] + 1)
 
     def test_does_not_hold_on_to_the_model(self, case):
         model = case.fit(X)

@@ -29,21 +29,17 @@ OWN: dict[str, tuple[str, Family]] = {
 
 # Detectors that are explained by their scores alone, by class path, and why nothing more is known of them.
 BLACK_BOXES: dict[str, str] = {
-    "pyod.models.abod.ABOD": "variances of angles between pairs of rows are no sum over variables",
-    "pyod.models.alad.ALAD": "its score is a distance between features of an adversarial network",
-    "pyod.models.anogan.AnoGAN": "it searches anew for the nearest generated row, at every call",
-    "pyod.models.cd.CD": "Cook's distance is the influence of a row on a regression, not a place",
-    "pyod.models.devnet.DevNet": "a network learned from labels scores rows directly",
-    "pyod.models.dif.DIF": "its trees cut what random networks make of a row",
-    "pyod.models.hdbscan.HDBSCAN": "its score depends on the cluster that a row would join",
-    "pyod.models.lmdd.LMDD": "its score depends on the order in which rows are drawn",
-    "pyod.models.mo_gaal.MO_GAAL": "the discriminator of an adversarial network scores rows directly",
-    "pyod.models.qmcd.QMCD": "the discrepancy of a whole set of rows is no sum over variables",
-    "pyod.models.rgraph.RGraph": "its score is a random walk over all rows",
-    "pyod.models.rod.ROD": "it takes three variables at a time, and rotates them",
-    "pyod.models.so_gaal.SO_GAAL": "the discriminator of an adversarial network scores rows directly",
-    "pyod.models.so_gaal_new.SO_GAAL": "the discriminator of an adversarial network scores rows directly",
-    "pyod.models.xgbod.XGBOD": "boosted trees learned from labels score rows directly",
+    "pyod.models.abod.ABOD": "a variance of angles is no sum over variables",
+    "pyod.models.alad.ALAD": "a difference inside an adversarial network",
+    "pyod.models.anogan.AnoGAN": "a difference from a generated row, inside an adversarial network",
+    "pyod.models.devnet.DevNet": "what a network learned from labels",
+    "pyod.models.dif.DIF": "trees that cut what random networks make of a row",
+    "pyod.models.hdbscan.HDBSCAN": "an average of scores of neighbours, whatever their distance",
+    "pyod.models.mo_gaal.MO_GAAL": "the discriminator of an adversarial network",
+    "pyod.models.qmcd.QMCD": "products over variables, summed over all rows",
+    "pyod.models.so_gaal.SO_GAAL": "the discriminator of an adversarial network",
+    "pyod.models.so_gaal_new.SO_GAAL": "the discriminator of an adversarial network",
+    "pyod.models.xgbod.XGBOD": "boosted trees that learned from labels",
 }
 
 
@@ -88,7 +84,7 @@ def catalogue() -> list[Entry]:
     }
     distilled = {
         path: Entry(
-            public_path(path), f"its own score: {why}", DISTILLED, _MANY_CALLS, _CONSERVED_BY_STUDENTS
+            public_path(path), f"its own score ({why})", DISTILLED, _MANY_CALLS, _CONSERVED_BY_STUDENTS
         )
         for path, why in BLACK_BOXES.items()
     }
@@ -110,10 +106,14 @@ def as_markdown() -> str:
         "| --- " * 5 + "|",
     ]
     lines += [
-        f"| `{e.model}` | {e.explains} | {e.exactness} | {e.cost} | {e.conserves} |".replace("|  |", "| |")
+        f"| {_code(e.model)} | {e.explains} | {e.exactness} | {e.cost or '-'} | {e.conserves or '-'} |"
         for e in catalogue()
     ]
     return "\n".join(lines) + "\n"
+
+
+def _code(model: str) -> str:
+    return model if " " in model else f"`{model}`"
 
 
 def _exact(path: str, explains: str, family: Family) -> Entry:

@@ -196,7 +196,7 @@ class Adapter(NamedTuple):
     def judged(self, model: Any) -> Any:
         """The member of the waist, with what the model says of its own scores."""
         member = self.read(model)
-        verdict = _verdict(model, self.scale(model, member))
+        verdict = verdict_of(model, self.scale(model, member))
         if isinstance(member, DistanceNetwork):
             return member.with_verdict(verdict)
         return replace(member, verdict=verdict)
@@ -402,7 +402,12 @@ def neuralize(model: object) -> Any:
     adapter = find_entry(ADAPTERS, model)
     if adapter is None:
         raise UnsupportedModelError(_unsupported(model))
-    return remembered(model, adapter.judged) if adapter.is_kept else adapter.read(model)
+    try:
+        return remembered(model, adapter.judged) if adapter.is_kept else adapter.read(model)
+    except AttributeError as error:
+        if not _is_foreign(error.obj):
+            raise
+        raise UnsupportedModelError(_of_another_version(model, error)) from error
 
 
 def threshold_of(model: Any, network: Any) -> float | None:
@@ -421,7 +426,7 @@ def threshold_of(model: Any, network: Any) -> float | None:
     return None if threshold is None else _finite(threshold)
 
 
-def _verdict(model: Any, scale: Scale) -> Verdict:
+def verdict_of(model: Any, scale: Scale) -> Verdict:
     """What PyOD and scikit-learn keep of their scores, in units of o."""
     contamination = getattr(model, "contamination", None)
     contamination = float(contamination) if isinstance(contamination, (int, float)) else None
@@ -445,6 +450,19 @@ def _rounding(cut: float, scale: Scale) -> float:
 def _finite(value: Any) -> float | None:
     """A threshold that no row can exceed is none."""
     return float(value) if math.isfinite(value) else None
+
+
+def _is_foreign(thing: object) -> bool:
+    """Whether it is part of somebody else's model: what that lacks is no mistake of ours."""
+    return hasattr(thing, "fit") and not class_path(type(thing)).startswith("whyodd.")
+
+
+def _of_another_version(model: object, error: AttributeError) -> str:
+    name = public_path(class_path(type(model)))
+    return (
+        f"This {name} has no attribute {error.name!r}, which one of the installed version has: it was "
+        f"fitted or pickled by another version of {name.split('.')[0]}. Fit it again with this version."
+    )
 
 
 def _unsupported(model: object) -> str:

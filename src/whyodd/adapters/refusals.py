@@ -6,6 +6,10 @@ _TOGETHER = (
     "scores the rows of one call against each other and keeps none of training, so that no row has a score "
     "of its own; expected a model that scores rows one by one. Fit pyod.models.{instead} instead."
 )
+_AMONG_OTHERS = (
+    "scores a row by the other rows of the same call, so that no row has a score of its own; expected a "
+    "model that scores rows one by one. Fit pyod.models.{instead} instead."
+)
 _TRANSDUCTIVE = (
     "has scores for what it was fitted on only and keeps no function of a row; expected a model that scores "
     "new rows. Fit one to columns that describe its {items} instead."
@@ -25,6 +29,7 @@ REFUSALS: dict[str, str] = {
         "scores recordings, not rows of a table; expected rows and columns. "
         "Fit a model to columns that describe the recordings."
     ),
+    "pyod.models.cd.CD": _AMONG_OTHERS.format(instead="mcd.MCD"),
     "pyod.models.cof.COF": _TOGETHER.format(instead="lof.LOF"),
     "pyod.models.embedding.EmbeddingOD": _ITEMS.format(
         items="what an encoder makes of texts or images", instead="whyodd.TextModel or whyodd.PatchModel"
@@ -33,7 +38,10 @@ REFUSALS: dict[str, str] = {
         "scores several kinds of data at once, not rows of a table; expected rows and columns. "
         "Explain the detector of each kind by itself."
     ),
+    "pyod.models.lmdd.LMDD": _AMONG_OTHERS.format(instead="knn.KNN"),
     "pyod.models.loci.LOCI": _TOGETHER.format(instead="lof.LOF"),
+    "pyod.models.rgraph.RGraph": _AMONG_OTHERS.format(instead="knn.KNN"),
+    "pyod.models.rod.ROD": _AMONG_OTHERS.format(instead="mcd.MCD"),
     "pyod.models.sod.SOD": _TOGETHER.format(instead="feature_bagging.FeatureBagging"),
     "pyod.models.sos.SOS": _TOGETHER.format(instead="knn.KNN"),
     **{

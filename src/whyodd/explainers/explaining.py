@@ -13,10 +13,11 @@ from whyodd.adapters.class_paths import find_entry
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
+from whyodd.explainers.functions import is_function, learned, prepare
 from whyodd.explainers.groups import grouped_relevance, sum_columns, with_groups
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
-from whyodd.explainers.preparing import PreparedModel, PreparedRows
+from whyodd.explainers.preparing import PreparedRows
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from whyodd.explainers.groups import Groups
     from whyodd.explainers.own_centers import ExcludeSelf
+    from whyodd.explainers.preparing import PreparedModel
     from whyodd.network.waist import Decomposition
 
     Indices = NDArray[np.intp]
@@ -60,11 +62,15 @@ def explain(
 
     Parameters
     ----------
-    model : fitted model, Pipeline or DistanceNetwork
+    model : fitted model, Pipeline, DistanceNetwork or function
         What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
-        parameters of either (its best one is explained). The decomposition of a linear one-class SVM is
-        signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a TextModel, X being its items; or
-        a torch module that scores rows, or gives them back, with ``normal`` rows.
+        parameters of either (its best one is explained). Any other model that scores rows, and any function
+        ``f(X)`` that gives (n,), high for outliers, is explained by its scores alone, with ``normal`` rows:
+        by a student that is fitted to them ("distilled", ``fidelity`` says how well), or by sampled Shapley
+        values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition
+        of a linear one-class SVM is signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a
+        TextModel, X being its items; or a torch module that scores rows, or gives them back, with
+        ``normal`` rows.
     X : array, CSR matrix or data frame of shape (n, d)
         pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
         was fitted on: the reasons are then given in these columns, with their units and categories.
@@ -82,7 +88,9 @@ def explain(
         Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
         ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
         plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
-        rows, as with ``options={"normal": rows}``. A torch module is compared with the nearest of them.
+        rows, as with ``options={"normal": rows}``. For a function they say what is normal, and nothing is
+        calibrated; models of PyOD that keep their training rows need none. A torch module is compared
+        with the nearest of them.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
         leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
@@ -91,7 +99,8 @@ def explain(
         Columns to sum up: ``{"address": ["street", "city"]}``. All others stand for themselves.
     options : dict, optional
         Keywords of the method. Every method but "dtd" takes ``normal``: normal rows, like X, to compare with
-        (default: the centers of the model). It may also be passed by itself.
+        (default: the centers of the model). It may also be passed by itself. For a function, ``budget``: how
+        many rows it is asked about, beside those to explain.
     random_state : int, optional
         Seed of what a method draws at random.
     progress : bool, default False
@@ -126,6 +135,16 @@ def explain(
     >>> e = whyodd.explain(model, pd.DataFrame({"speed": [50.0], "load": [90.0]}), normal=others)
     >>> round(float(e.outlierness[0]))
     354
+
+    A function of your own:
+
+    >>> import numpy as np
+    >>> def far(X):
+    ...     return np.abs(X - 50.0).max(axis=1)
+    >>> normal = 50.0 + np.random.default_rng(0).normal(size=(100, 2))
+    >>> e = whyodd.explain(far, [[50.0, 90.0]], normal=normal, random_state=0)
+    >>> e.exactness, bool(e.relevance[0, 1] > 0.9 * e.outlierness[0])
+    ('distilled', True)
     """
     if find_entry({MODULE: True}, model):
         if normal is None:
@@ -151,14 +170,21 @@ def explain(
         )
     if time is not None:
         raise ValueError("time is for series: a table has no column of it. Leave it out.")
-    chosen = find_method(method)
-    chosen.check_options(method, keywords(options))
-    prepared = PreparedModel.of(model)
+    chosen, settings = find_method(method), keywords(options)
+    prepared = prepare(model, X, normal)
+    of_function = is_function(prepared.network)
+    budget = settings.pop("budget", None) if of_function else None
+    chosen.check_options(method, settings)
     rows = prepared.rows(X)
     own = own_centers_of(rows, exclude_self)
-    if normal is not None:
+    if of_function:
+        rows = rows if dtype is None else rows.in_precision(dtype)
+        explains = not chosen.compares_with_normal
+        random = generator(random_state)
+        rows = learned(rows, prepared, explains=explains, budget=budget, random=random, progress=progress)
+    elif normal is not None:
         if chosen.compares_with_normal:
-            options = _with_normal(method, keywords(options), normal)
+            settings = _with_normal(method, settings, normal)
         else:
             rows = over_usual(rows, prepared, normal, n_jobs)
     return explain_prepared(
@@ -166,7 +192,7 @@ def explain(
         own=own,
         method=method,
         groups=groups,
-        options=options,
+        options=settings,
         normal_of=prepared,
         random_state=random_state,
         progress=progress,

@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
 _UNEXPLAINED = "(unexplained)"
 _REASONS_SHOWN = 3
-NOT_LEFT_OUT = (
-    "the model keeps no rows to leave out: rows it was trained on are judged by itself all the same"
-)
+NOT_LEFT_OUT = "the model keeps no rows to leave out: a training row is judged by a model that has seen it"
 
 
 @dataclass(frozen=True)

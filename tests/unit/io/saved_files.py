@@ -103,7 +103,7 @@ NEW_TEXTS = ["one six", "two three"]
 
 def things():
     """What is saved, by the name of its file."""
-    members_of_the_waist = {**networks(), **members(), **ensembles(), **neural()}
+    members_of_the_waist = {**networks(), **members(), **ensembles(), **neural(), **functions()}
     return {**models(), **members_of_the_waist, **pipelines(), **patches(), **texts()}
 
 
@@ -155,6 +155,19 @@ def members():
         "reconstruction": PCA(2).fit(X),
     }
     return {f"sum-{name}": whyodd.neuralize(model) for name, model in made.items()}
+
+
+def functions():
+    """Explanations of functions, which are saved without them: by a student, by samples, by scores alone."""
+
+    def asked(function, **keywords):
+        return whyodd.explain(function, NEW, normal=X, random_state=0, **keywords)
+
+    return {
+        "explanation-distilled": asked(lambda values: np.abs(values).sum(axis=1)),
+        "explanation-sampled": asked(lambda values: np.sin(50.0 * values).sum(axis=1)),
+        "explanation-scored": asked(lambda values: np.abs(values).sum(axis=1), method="mean"),
+    }
 
 
 def ensembles():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,11 @@ def _by_kernel(shap: Any, max_evals: int | str) -> Callable[..., Floats]:
 
 def _shap() -> Any:
     try:
-        import shap
+        with warnings.catch_warnings():
+            # What shap uses of other packages is not for those to hear who ask for values.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", PendingDeprecationWarning)
+            import shap
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("method='shap' needs shap. Run: pip install 'whyodd[shap]'") from error
     return shap

@@ -186,7 +186,8 @@ def _drawn_in(ground: Ground, candidates: list[Indices]) -> Pairs:
     starts, free, places = starts[some], free[some], starts.places[some]
     own = None if ground.task.own is None else ground.task.own[starts.rows]
     for _ in range(_DRAWN if some.size else 0):
-        places = np.where(free, ground.task.network.expected(places, own=own), places)
+        likely = ground.task.network.expected(places, **({} if own is None else {"own": own}))
+        places = np.where(free, likely, places)
     return ground.pairs(starts.rows, starts.targets, places)
 
 
