@@ -6,6 +6,7 @@ does not: a wrong index there reads or writes where it must not. Search trees an
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,19 @@ if TYPE_CHECKING:
 _MOST_THREADS = 1024
 _MOST_COLUMNS = 2**24
 _MOST_HASHED = 2**31 - 1
+_SIZES_OF_WEIGHTS: dict[str, Callable[[int], tuple[int, ...]]] = {
+    "MinkowskiDistance64": lambda columns: (0, columns),
+    "SEuclideanDistance64": lambda columns: (columns,),
+}
+# Each of them gets a name when people ask for names.
+_NUMBERS_OF_COLUMNS = {"n_features_in_", "_n_features_out"}
 # What a fit takes time or memory for without regard to the data -> the most that makes sense.
 _MOST = {
     "batch_size": 10**8,
     "degree": 100,
+    "iterated_power": 10**5,
     "n_init": 10**5,
+    "n_iter": 10**5,
     "n_knots": 10**6,
     "n_resampling": 10**6,
 }
@@ -95,8 +104,8 @@ def _check_parameters(model: BaseEstimator) -> None:
     for name, most in _MOST.items():
         value = own.get(name)
         expect(f"{name} of a {kind}", not isinstance(value, (int, float)) or not value > most)
-    if "n_features_in_" in own:
-        expect_whole(model, "n_features_in_", 0, max(_MOST_COLUMNS, _longest(own)))
+    for name in _NUMBERS_OF_COLUMNS & own.keys():
+        expect_whole(model, name, 0, max(_MOST_COLUMNS, _longest(own)))
     names = own.get("feature_names_in_")
     if names is not None:
         expect_shape(model, "feature_names_in_", (columns_of(model),))
@@ -136,6 +145,8 @@ def _check_means(model: Any) -> None:
     if hasattr(model, "cluster_centers_"):
         expect_shape(model, "cluster_centers_", (model.n_clusters, columns_of(model)))
         expect_whole(model, "_n_threads", 1, _MOST_THREADS)
+        # Those of the computer where it was fitted; OpenMP ends the process if it cannot start them.
+        model._n_threads = min(model._n_threads, os.cpu_count() or 1)
         if hasattr(model, "_counts"):
             expect_shape(model, "_counts", (model.n_clusters,))
 
@@ -172,8 +183,8 @@ def _check_kernel_density(model: Any) -> None:
 def _check_search_tree(tree: Any, n: int | None, columns: int) -> None:
     rows, *_, metric, weights = tree.__getstate__()
     expect("a search tree", rows.shape == (rows.shape[0] if n is None else n, columns))
-    if type(metric).__name__.startswith("Minkowski"):  # the others have no weights of columns
-        expect("the distance of a search tree", len(metric.__getstate__()[1]) in (0, columns))
+    sizes = _SIZES_OF_WEIGHTS.get(type(metric).__name__)  # the others have no weights of columns
+    expect("the distance of a search tree", sizes is None or len(metric.__getstate__()[1]) in sizes(columns))
     expect("the weights of a search tree", weights is None or len(weights) == len(rows))
 
 
@@ -257,7 +268,9 @@ def _check_splines(model: Any) -> None:
         expect(
             "bsplines_ of a SplineTransformer", spline.c.shape[1] == n_splines and spline.k <= _MOST["degree"]
         )
-    expect_whole(model, "n_features_out_", columns * (n_splines - 1), columns * n_splines)
+    expect("include_bias of a SplineTransformer", isinstance(model.include_bias, bool))
+    n_used = n_splines if model.include_bias else n_splines - 1
+    expect_whole(model, "n_features_out_", columns * n_used, columns * n_used)
 
 
 CHECKS: dict[str, Check] = {

@@ -37,7 +37,10 @@ _OWN_TYPES = PLACES.keys() - _OWN_CONSTRUCTORS - _OWN_FUNCTIONS - _OWN_METHODS
 # Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
 _DISTANCES = {
     f"sklearn.metrics._dist_metrics.{name}Distance64"
-    for name in ("Chebyshev", "Euclidean", "Manhattan", "Minkowski")
+    for name in (
+        *("BrayCurtis", "Canberra", "Chebyshev", "Euclidean", "Hamming", "Haversine", "Manhattan"),
+        *("Minkowski", "SEuclidean"),
+    )
 }
 # Search trees are built anew of their rows: a tree that was tampered with would make compiled code read and
 # write where it must not.

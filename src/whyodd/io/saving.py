@@ -261,7 +261,7 @@ def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
             raise ValueError(
                 f"save() cannot store {refused}: of scikit-learn a file holds the detectors that whyodd "
                 "explains and the steps that it traces back to columns, and checks them when it is loaded. "
-                "Take it out of the model, or store it with skops."
+                "Take it out of the model (of a search, store its best_estimator_), or store it with skops."
             ) from None
         raise ValueError(
             f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "

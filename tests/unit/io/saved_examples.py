@@ -6,10 +6,15 @@ What is registered comes by itself: models and networks from ``contracts/fitted.
 
 from __future__ import annotations
 
+import gzip
+import tempfile
+import warnings
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.covariance import OAS, GraphicalLasso, GraphicalLassoCV, ShrunkCovariance
@@ -52,7 +57,8 @@ from sklearn.svm import OneClassSVM
 from sklearn.tree import ExtraTreeRegressor
 
 import whyodd
-from contracts.fitted import FITTED, LINEAR
+from contracts.every import EVERY
+from contracts.fitted import LINEAR
 from unit.adapters.tracing.test_registry import CASES
 from unit.io import saved_files
 
@@ -112,17 +118,21 @@ _FITTED_ON = {
 
 def _registered_models() -> Iterator[Unmade]:
     """Fitted detectors that are saved as they are, what is made of all of them, and one explanation each."""
-    rows = Rows(NEW, X)
-    for path, cases in [*FITTED.items(), *((path, [case]) for path, case in LINEAR.items())]:
+    for path, cases in [*EVERY.items(), *((path, [case]) for path, case in LINEAR.items())]:
         linear = "linear " if cases == [LINEAR.get(path)] else ""
         for place, case in enumerate(cases):
             name = f"{linear}{path.rpartition('.')[2]} {place}"
-            fit = partial(case.fit, X)
-            if not path.startswith("pyod."):
+            fit, new = partial(case.fit, X), case.rows(NEW)
+            rows = Rows(new, case.rows(X))
+            if path.startswith(("sklearn.", "whyodd.")):
                 yield f"model {name}", fit, rows
             yield f"network {name} {path[:4]}", lambda fit=fit: whyodd.neuralize(fit()), rows
             if place == 0:
-                yield f"explanation {name} {path[:4]}", lambda fit=fit: whyodd.explain(fit(), NEW), rows
+                yield (
+                    f"explanation {name} {path[:4]}",
+                    lambda fit=fit, new=new: whyodd.explain(fit(), new),
+                    rows,
+                )
 
 
 def _registered_steps() -> Iterator[Unmade]:
@@ -186,12 +196,44 @@ _OTHERS = [
 ]
 
 
+def _written() -> Any:
+    """Columns of texts that stand for numbers, durations and days."""
+    random = np.random.default_rng(0)
+    minutes, days = random.integers(1, 200, 40), random.integers(1, 13, (40, 2))
+    return pd.DataFrame(
+        {
+            "price": [f"{value:,.2f} €" for value in random.uniform(1.0, 5000.0, 40)],
+            "took": [f"{one // 60}h {one % 60}min" for one in minutes],
+            "day": [f"{day + 12}.{month:02d}.2024" for day, month in days],
+        }
+    )
+
+
+def _earlier(name: str) -> Any:
+    """What 0.1.0 has saved: automatic models were other ones then."""
+    packed = Path(__file__).parent / "saved_by_0_1_0" / f"{name}.whyodd.gz"
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it had another scikit-learn
+        file = Path(folder, name)
+        file.write_bytes(gzip.decompress(packed.read_bytes()))
+        return whyodd.load(file)
+
+
 def _others() -> Iterator[Unmade]:
     for place, model in enumerate(_OTHERS):
         of_labels = isinstance(model, (LabelBinarizer, LabelEncoder))
         rows = Rows(_CLASSES[:3], _CLASSES) if of_labels else Rows(NEW, X, {"y": _CLASSES})
         name = f"other {place} {type(getattr(model, 'estimator', None) or model).__name__}"
         yield name, partial(clone(model).fit, rows.fit, **rows.targets), rows
+    kernel = whyodd.kernels.RationalQuadratic(1.0, 1.0)
+    yield "other kernel", partial(whyodd.KernelDensity(kernel=kernel).fit, X), Rows(NEW, X)
+    written = _written()
+    yield "other written", partial(whyodd.auto, written), Rows(written[:3], written)
+    calibrated = partial(whyodd.explain, whyodd.KernelDensity().fit(X), NEW, normal=X)
+    yield "other calibrated", calibrated, Rows(NEW, X)
+    frames = Rows(saved_files.NEW_FRAME, saved_files.FRAME)
+    for name in ("automatic", "explanation-automatic"):
+        yield f"other earlier {name}", partial(_earlier, name), frames
     precomputed = OneClassSVM(kernel="precomputed")
     yield "other OneClassSVM precomputed", partial(precomputed.fit, X @ X.T), Rows(NEW @ X.T, X @ X.T)
     rare = OneHotEncoder(min_frequency=10, drop="first", handle_unknown="ignore")

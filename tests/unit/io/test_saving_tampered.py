@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 import time
 import tracemalloc
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import FeatureAgglomeration, KMeans, MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import IsolationForest
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
@@ -282,6 +284,16 @@ def test_clusters_with_too_many_threads(file):
     is_refused(file, "_n_threads of a KMeans does not fit")
 
 
+def test_clusters_with_threads_of_a_larger_computer(file):
+    """OpenMP ends the process if it cannot start them."""
+    model = KMeans(2, random_state=0).fit(X)
+    parts = saved_parts(model, file)
+    write(file, with_values(parts, _n_threads=1000))
+    loaded = whyodd.load(file)
+    assert loaded._n_threads <= os.cpu_count()
+    assert loaded.predict(NEW).tolist() == model.predict(NEW).tolist()
+
+
 def test_models_inside_other_things_are_looked_at(file):
     pipeline = make_pipeline(StandardScaler(), OneClassSVM(nu=0.3)).fit(X)
     whyodd.save({"models": [(pipeline, 1)]}, file)
@@ -435,7 +447,10 @@ LABELS = np.array([["a"], ["b"], ["c"]] * 5, dtype=object)
         (OneHotEncoder().fit(LABELS), {"n_features_in_": 2}),
         (FeatureAgglomeration().fit(X), {"n_clusters_": 10**9}),
         (SplineTransformer().fit(X), {"n_features_out_": 10**9}),
+        (SplineTransformer().fit(X), {"include_bias": 2**63}),
+        (TruncatedSVD(2).fit(X), {"n_iter": 10**30}),
         (KMeans(2, n_init=1, random_state=0).fit(X), {"n_init": 10**9}),
+        (KMeans(2, n_init=1, random_state=0).fit(X), {"_n_features_out": 2**63}),
     ],
     ids=lambda value: value if isinstance(value, dict) else type(value).__name__,
 )
