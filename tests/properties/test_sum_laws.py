@@ -9,12 +9,12 @@ from hypothesis.extra.numpy import arrays
 
 from reference import sums
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.empirical_tails import BothTails, LongerTail
-from whyodd.network.projected_terms import ProjectedTerms
-from whyodd.network.reconstruction import ReconstructionError
-from whyodd.network.spreading import spread
-from whyodd.network.terms import HistogramTerms, RobustDeviations, TermsScore
-from whyodd.network.weighted_distances import WeightedDistances
+from whyodd.network.sums.empirical_tails import BothTails, LongerTail
+from whyodd.network.sums.projected_terms import ProjectedTerms
+from whyodd.network.sums.reconstruction import ReconstructionError
+from whyodd.network.sums.spreading import spread
+from whyodd.network.sums.terms import HistogramTerms, RobustDeviations, TermsScore
+from whyodd.network.sums.weighted_distances import WeightedDistances
 
 law = settings(deadline=None, max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 # Eighths: sums of them do not round.

@@ -18,8 +18,8 @@ from whyodd.inputs.standardizing import Standardizing
 from whyodd.maths.learned_poolings import LearnedMean, LearnedScore
 from whyodd.maths.metrics import LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.embedded_distance import EmbeddedDistance
-from whyodd.network.network_reconstruction import NetworkReconstruction
+from whyodd.network.neural.embedded_distance import EmbeddedDistance
+from whyodd.network.neural.network_reconstruction import NetworkReconstruction
 from whyodd.network.verdict import AffineScale, ExponentialScale
 
 if TYPE_CHECKING:

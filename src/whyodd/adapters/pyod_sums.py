@@ -12,11 +12,11 @@ import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
-from whyodd.network.empirical_tails import BothTails, LongerTail
-from whyodd.network.projected_terms import ProjectedTerms
-from whyodd.network.terms import HistogramTerms, RobustDeviations, TermsScore
+from whyodd.network.sums.empirical_tails import BothTails, LongerTail
+from whyodd.network.sums.projected_terms import ProjectedTerms
+from whyodd.network.sums.terms import HistogramTerms, RobustDeviations, TermsScore
+from whyodd.network.sums.weighted_distances import WeightedDistances
 from whyodd.network.verdict import AffineScale
-from whyodd.network.weighted_distances import WeightedDistances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from whyodd.inputs.matrices import as_matrix
 from whyodd.kernels import Exponential
 from whyodd.maths.metrics import LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.reconstruction import ReconstructionError
+from whyodd.network.sums.reconstruction import ReconstructionError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

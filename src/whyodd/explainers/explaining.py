@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.adapters.class_paths import find_entry
+from whyodd.explainers.black_box.functions import is_function, learned, prepare
 from whyodd.explainers.calibrating import over_usual
 from whyodd.explainers.checks import generator, keywords
 from whyodd.explainers.columns import warn_of_dominating_column
-from whyodd.explainers.functions import is_function, learned, prepare
 from whyodd.explainers.groups import grouped_relevance, sum_columns, with_groups
 from whyodd.explainers.method import Task
 from whyodd.explainers.own_centers import own_centers
@@ -22,7 +22,7 @@ from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import TABLE, checked_ids
 from whyodd.explanations.comparisons import loudest
 from whyodd.explanations.table import Explanation
-from whyodd.network.torch_module import MODULE, module_score
+from whyodd.network.neural.torch_module import MODULE, module_score
 from whyodd.network.waist import offers
 from whyodd.progress import progress_bar
 

@@ -36,7 +36,7 @@ class LiftedScore:
     --------
     >>> import numpy as np
     >>> from whyodd.network.lifted import LiftedScore
-    >>> from whyodd.network.terms import RobustDeviations, TermsScore
+    >>> from whyodd.network.sums.terms import RobustDeviations, TermsScore
     >>> score = TermsScore(RobustDeviations([1.0], [2.0]))
     >>> lifted = LiftedScore(score, np.array([[3.0, 4.0]]), np.array([[0.12, 0.16]]))
     >>> lifted.outlierness(np.array([[1.0, 2.0]])), lifted.expected(np.array([[1.0, 2.0]]))

@@ -47,8 +47,8 @@ import whyodd
 from made_up.stacks import stack
 from whyodd.inputs.standardizing import Standardizing
 from whyodd.maths.learned_poolings import LearnedMean, LearnedScore
-from whyodd.network.embedded_distance import EmbeddedDistance
-from whyodd.network.network_reconstruction import NetworkReconstruction
+from whyodd.network.neural.embedded_distance import EmbeddedDistance
+from whyodd.network.neural.network_reconstruction import NetworkReconstruction
 
 NUMBERS = "numbers.json"
 

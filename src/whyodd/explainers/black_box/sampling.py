@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.explainers.method import Task
 from whyodd.explainers.methods.shap import shapley
-from whyodd.network.distilled import FunctionScore, SampledScore
+from whyodd.network.black_box.distilled import FunctionScore, SampledScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,14 +17,21 @@ from whyodd.adapters.neuralize import ADAPTERS, verdict_of
 from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.refusals import REFUSALS
 from whyodd.compute.points import to_dense
+from whyodd.explainers.black_box.calling import Caller
+from whyodd.explainers.black_box.distilling import (
+    LEAST_R2,
+    Plan,
+    Survey,
+    default_budget,
+    distill,
+    neighborhood,
+)
+from whyodd.explainers.black_box.sampling import REPEATS, background_within, rows_per_background, sample
 from whyodd.explainers.calibrating import TRAINING
-from whyodd.explainers.calling import Caller
 from whyodd.explainers.checks import whole_number
-from whyodd.explainers.distilling import LEAST_R2, Plan, Survey, default_budget, distill, neighborhood
 from whyodd.explainers.preparing import PreparedModel
-from whyodd.explainers.sampling import REPEATS, background_within, rows_per_background, sample
 from whyodd.inputs.frames import as_frame
-from whyodd.network.distilled import FunctionScore
+from whyodd.network.black_box.distilled import FunctionScore
 from whyodd.network.verdict import AffineScale, Verdict
 from whyodd.progress import progress_bar
 

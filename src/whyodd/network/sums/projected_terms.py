@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
-from whyodd.network.spreading import spread
+from whyodd.network.sums.spreading import spread
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ProjectedTerms(Rebuilt):
 
     Each term is spread over the variables that have moved the projection away from that of the usual row m,
     R_i = Σ_k t_k c_ki⁺ / Σ_j c_kj⁺ with c_ki = w_ki (x_i - m_i); see
-    :func:`whyodd.network.spreading.spread`.
+    :func:`whyodd.network.sums.spreading.spread`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ProjectedTerms(Rebuilt):
 
     Examples
     --------
-    >>> from whyodd.network.projected_terms import ProjectedTerms
+    >>> from whyodd.network.sums.projected_terms import ProjectedTerms
     >>> score = ProjectedTerms([[1.0, -1.0]], [[2.0]], [[0.0, 5.0]], reference=[0.0, 0.0], is_usual=True)
     >>> score.decompose([[3.0, -2.0], [1.0, 0.0]]).relevance
     array([[3., 2.],

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.maths.linear_maps import LinearMap
+    from whyodd.network.black_box.student import Student
     from whyodd.network.distance_network import DistanceNetwork
-    from whyodd.network.student import Student
     from whyodd.network.verdict import Verdict
 
     Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class FunctionScore:
     --------
     >>> import whyodd
     >>> from whyodd.maths.hard_poolings import Nearest
-    >>> from whyodd.network.distilled import FunctionScore
+    >>> from whyodd.network.black_box.distilled import FunctionScore
     >>> normal = whyodd.DistanceNetwork([[0.0, 0.0], [1.0, 0.0]], pooling=Nearest.kth(1))
     >>> score = FunctionScore(lambda X: X.sum(axis=1) + 3.0, 1.0, normal)
     >>> score.outlierness([[2.0, 5.0]]), score.expected([[2.0, 5.0]])

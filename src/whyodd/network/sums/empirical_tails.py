@@ -127,7 +127,7 @@ class BothTails(EmpiricalTails):
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.empirical_tails import BothTails
+    >>> from whyodd.network.sums.empirical_tails import BothTails
     >>> BothTails([[0.0], [1.0], [5.0]]).of(np.array([[9.0]])).round(3)
     array([[1.386]])
     """
@@ -145,7 +145,7 @@ class LongerTail(EmpiricalTails):
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.empirical_tails import LongerTail
+    >>> from whyodd.network.sums.empirical_tails import LongerTail
     >>> LongerTail([[0.0], [1.0], [5.0]]).of(np.array([[9.0], [-1.0]])).round(3)
     array([[1.386],
            [0.693]])

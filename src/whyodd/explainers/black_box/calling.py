@@ -157,7 +157,7 @@ def _duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> from whyodd.explainers.calling import _duration
+    >>> from whyodd.explainers.black_box.calling import _duration
     >>> _duration(0.0002), _duration(3.21), _duration(500.0)
     ('0.2 ms', '3.2 s', '8.3 min')
     """

@@ -46,7 +46,7 @@ def spread(
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.spreading import spread
+    >>> from whyodd.network.sums.spreading import spread
     >>> relevance, _ = spread(np.array([[6.0]]), np.array([[1.0, 4.0, -3.0]]), np.array([[2.0, 1.0, 1.0]]))
     >>> relevance
     array([[2., 4., 0.]])

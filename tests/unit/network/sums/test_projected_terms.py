@@ -7,7 +7,7 @@ import pytest
 
 from reference import sums
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.projected_terms import ProjectedTerms
+from whyodd.network.sums.projected_terms import ProjectedTerms
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.normal(size=(5, 3)) * (RNG.random(size=(5, 3)) < 0.7)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
-from whyodd.network.spreading import spread
+from whyodd.network.sums.spreading import spread
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class TermsScore(Rebuilt):
     """Sum over variables: o = Σ_i t_i(x_i) with t_i ≥ 0, R_i = t_i, and nothing is unexplained.
 
     Behind a linear map z = B y + b the term of z_i is spread over the variables y that have moved z_i away
-    from its usual value (see :func:`whyodd.network.spreading.spread`); what none has moved is unexplained.
+    from its usual value (:func:`whyodd.network.sums.spreading.spread`); what none has moved is unexplained.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class TermsScore(Rebuilt):
 
     Examples
     --------
-    >>> from whyodd.network.terms import RobustDeviations, TermsScore
+    >>> from whyodd.network.sums.terms import RobustDeviations, TermsScore
     >>> score = TermsScore(RobustDeviations([10.0, 0.0], [2.0, 1.0]))
     >>> score.decompose([[14.0, -3.0]]).relevance
     array([[2., 3.]])
@@ -126,7 +126,7 @@ class RobustDeviations(Rebuilt):
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.terms import RobustDeviations
+    >>> from whyodd.network.sums.terms import RobustDeviations
     >>> RobustDeviations([10.0], [2.0]).of(np.array([[4.0], [11.0]]))
     array([[3. ],
            [0.5]])
@@ -168,7 +168,7 @@ class HistogramTerms(Rebuilt):
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.terms import HistogramTerms
+    >>> from whyodd.network.sums.terms import HistogramTerms
     >>> terms = HistogramTerms([[0.0, 1.0, 2.0, 3.0]], [[-1.0, 0.0, -4.0]], tolerance=0.5)
     >>> terms.of(np.array([[1.0], [1.5], [-0.5], [-2.0]])).ravel()
     array([1., 0., 1., 4.])

@@ -5,7 +5,7 @@ import pytest
 
 from reference import sums
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.weighted_distances import WeightedDistances
+from whyodd.network.sums.weighted_distances import WeightedDistances
 
 RNG = np.random.default_rng(0)
 POINTS, WEIGHTS = RNG.normal(size=(3, 4)), np.array([1.0, 10.0, 0.5])

@@ -47,7 +47,7 @@ class EmbeddedDistance:
     --------
     >>> from whyodd.inputs.standardizing import Standardizing
     >>> from whyodd.maths.dense_stack import DenseLayer, DenseStack
-    >>> from whyodd.network.embedded_distance import EmbeddedDistance
+    >>> from whyodd.network.neural.embedded_distance import EmbeddedDistance
     >>> phi = DenseStack([DenseLayer([[1.0, 1.0], [1.0, -1.0]], [0.0, 0.0], [("relu", 0.0)])])
     >>> score = EmbeddedDistance(phi, [1.0, 1.0], Standardizing([0.0, 0.0], [1.0, 1.0]))
     >>> parts = score.decompose([[3.0, 1.0]])

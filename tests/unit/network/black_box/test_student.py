@@ -9,8 +9,8 @@ from tests.reference import distilled as reference
 import whyodd
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
-from whyodd.network.distilled import DistilledScore, FunctionScore, SampledScore
-from whyodd.network.student import Bent, Student, Terms
+from whyodd.network.black_box.distilled import DistilledScore, FunctionScore, SampledScore
+from whyodd.network.black_box.student import Bent, Student, Terms
 from whyodd.network.waist import offers
 
 RANDOM = np.random.default_rng(0)

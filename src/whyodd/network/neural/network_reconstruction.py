@@ -45,7 +45,7 @@ class NetworkReconstruction:
     --------
     >>> from whyodd.inputs.standardizing import Standardizing
     >>> from whyodd.maths.dense_stack import DenseLayer, DenseStack
-    >>> from whyodd.network.network_reconstruction import NetworkReconstruction
+    >>> from whyodd.network.neural.network_reconstruction import NetworkReconstruction
     >>> mean = DenseStack([DenseLayer([[0.5, 0.5], [0.5, 0.5]], [0.0, 0.0])])
     >>> score = NetworkReconstruction(mean, Standardizing([0.0, 0.0], [1.0, 1.0]))
     >>> parts = score.decompose([[1.0, 3.0]])

@@ -43,7 +43,7 @@ class WeightedDistances(Rebuilt):
 
     Examples
     --------
-    >>> from whyodd.network.weighted_distances import WeightedDistances
+    >>> from whyodd.network.sums.weighted_distances import WeightedDistances
     >>> score = WeightedDistances([[0.0, 0.0]], [2.0], mean=[0.0, 0.0], scale=[1.0, 10.0])
     >>> score.decompose([[3.0, 40.0]]).relevance
     array([[3.6, 6.4]])

@@ -19,7 +19,7 @@ from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.path_integrals import integrated_gradients
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.network_reconstruction import NetworkReconstruction
+from whyodd.network.neural.network_reconstruction import NetworkReconstruction
 from whyodd.network.waist import Decomposition
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from made_up.stacks import stack
 from reference import dense
 from whyodd.inputs.standardizing import Standardizing
 from whyodd.maths.dense_stack import DenseLayer, DenseStack
-from whyodd.network.embedded_distance import EmbeddedDistance
-from whyodd.network.network_reconstruction import NetworkReconstruction
+from whyodd.network.neural.embedded_distance import EmbeddedDistance
+from whyodd.network.neural.network_reconstruction import NetworkReconstruction
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(8, 3)) * 5 + 100

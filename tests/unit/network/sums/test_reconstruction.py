@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.reconstruction import ReconstructionError
+from whyodd.network.sums.reconstruction import ReconstructionError
 
 RNG = np.random.default_rng(0)
 AXES = np.linalg.qr(RNG.normal(size=(5, 2)))[0].T

@@ -5,7 +5,7 @@ import pytest
 
 from reference import sums
 from whyodd.maths.linear_maps import LinearMap
-from whyodd.network.terms import HistogramTerms, RobustDeviations, TermsScore
+from whyodd.network.sums.terms import HistogramTerms, RobustDeviations, TermsScore
 
 RNG = np.random.default_rng(0)
 EDGES = ([0.0, 1.0, 2.0, 4.0], [-1.0, 1.0])

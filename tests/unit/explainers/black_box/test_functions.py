@@ -18,9 +18,9 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from whyodd.explainers import calling, functions
-from whyodd.explainers.calling import Caller
-from whyodd.explainers.distilling import default_budget
-from whyodd.explainers.drawing import mixed
+from whyodd.explainers.black_box.calling import Caller
+from whyodd.explainers.black_box.distilling import default_budget
+from whyodd.explainers.black_box.drawing import mixed
 
 RANDOM = np.random.default_rng(0)
 NORMAL = RANDOM.normal(size=(150, 4)) * [1.0, 2.0, 3.0, 0.5]

@@ -18,8 +18,8 @@ from whyodd.kernels import Exponential
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.robust_scales import center_and_scale
+from whyodd.network.black_box.student import Bent, Student, Terms
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.student import Bent, Student, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

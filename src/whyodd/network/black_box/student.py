@@ -40,7 +40,7 @@ class Terms:
     Examples
     --------
     >>> import numpy as np
-    >>> from whyodd.network.student import Terms
+    >>> from whyodd.network.black_box.student import Terms
     >>> weights = np.zeros((2, 8))
     >>> weights[:, 0] = [3.0, 1.0]
     >>> Terms([0.0, 0.0], [1.0, 2.0], np.zeros((1, 2)), weights).decompose([[2.0, -2.0]]).relevance
@@ -102,7 +102,7 @@ class Bent:
     --------
     >>> import whyodd
     >>> from whyodd.maths.hard_poolings import Nearest
-    >>> from whyodd.network.student import Bent
+    >>> from whyodd.network.black_box.student import Bent
     >>> distance = whyodd.DistanceNetwork([[0.0, 0.0]], pooling=Nearest.kth(1))
     >>> Bent(distance, 1.0, [0.0, 1.0, 0.0, 0.0]).decompose([[3.0, 4.0]]).relevance
     array([[ 9., 16.]])
@@ -158,7 +158,7 @@ class Student:
     --------
     >>> import whyodd
     >>> from whyodd.maths.hard_poolings import Nearest
-    >>> from whyodd.network.student import Bent, Student
+    >>> from whyodd.network.black_box.student import Bent, Student
     >>> distance = whyodd.DistanceNetwork([[0.0, 0.0]], pooling=Nearest.kth(1))
     >>> student = Student(0.5, (Bent(distance, 1.0, [2.0, 0.0, 0.0, 0.0]),))
     >>> parts = student.decompose([[3.0, 4.0]])

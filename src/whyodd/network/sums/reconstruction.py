@@ -45,7 +45,7 @@ class ReconstructionError(Rebuilt):
 
     Examples
     --------
-    >>> from whyodd.network.reconstruction import ReconstructionError
+    >>> from whyodd.network.sums.reconstruction import ReconstructionError
     >>> score = ReconstructionError([0.0, 0.0], [[0.6, 0.8]], [[0.6, 0.8]])
     >>> score.decompose([[2.0, 1.0]]).relevance.round(3), score.expected([[2.0, 1.0]])
     (array([[0.64, 0.36]]), array([[1.2, 1.6]]))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import whyodd
-from whyodd.network.torch_module import module_score
+from whyodd.network.neural.torch_module import module_score
 
 RNG = np.random.default_rng(5)
 NORMAL = RNG.normal(size=(200, 4))

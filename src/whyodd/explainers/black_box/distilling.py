@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.stats import ConstantInputWarning, spearmanr
 
-from whyodd.explainers.drawing import Drawn, mixed, moved
-from whyodd.explainers.students import LARGEST, Candidates, Lesson, Offered, fit_student
+from whyodd.explainers.black_box.drawing import Drawn, mixed, moved
+from whyodd.explainers.black_box.students import LARGEST, Candidates, Lesson, Offered, fit_student
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.robust_scales import center_and_scale
+from whyodd.network.black_box.distilled import DistilledScore, FunctionScore
 from whyodd.network.distance_network import DistanceNetwork
-from whyodd.network.distilled import DistilledScore, FunctionScore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from whyodd.explainers.calling import Caller
-    from whyodd.network.student import Student
+    from whyodd.explainers.black_box.calling import Caller
+    from whyodd.network.black_box.student import Student
 
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from reference import sums
-from whyodd.network.empirical_tails import BothTails, LongerTail
-from whyodd.network.terms import TermsScore
+from whyodd.network.sums.empirical_tails import BothTails, LongerTail
+from whyodd.network.sums.terms import TermsScore
 
 RNG = np.random.default_rng(0)
 # Where the skewness is 0 but for rounding, the terms are PyOD's: see the tests of its adapter.

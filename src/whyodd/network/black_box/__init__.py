@@ -1,0 +1,1 @@
+"""Scores of unknown inside: a function, its student, its samples."""

@@ -1,0 +1,1 @@
+"""Scores of neural networks: reconstructions, distances inside a network, any torch module."""

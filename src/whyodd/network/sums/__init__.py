@@ -1,0 +1,1 @@
+"""Scores that are sums: over variables, along projections, of distances, of squared errors."""
