@@ -108,6 +108,13 @@ class TestAdapter:
             turned = whyodd.explain(model, rows[names[::-1]])
             np.testing.assert_array_equal(turned.relevance, e.relevance)
 
+    def test_is_saved_and_loaded(self, case, tmp_path):
+        member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)
+        whyodd.save(member, tmp_path / "member.whyodd")
+        again = whyodd.load(tmp_path / "member.whyodd")
+        np.testing.assert_array_equal(again.decompose(rows).relevance, member.decompose(rows).relevance)
+        assert whyodd.explain(again, rows).threshold == whyodd.explain(member, rows).threshold
+
     def test_unfitted_model_says_to_fit(self, case):
         with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(clone(case.model))
@@ -169,13 +176,6 @@ class TestMemberOfAModel:
             other = whyodd.explain(pipeline, pd.DataFrame(ROWS + 100.0, columns=names), method="occlusion")
             np.testing.assert_allclose(other.outlierness, e.outlierness, rtol=1e-7)
             assert np.isfinite(other.relevance).all()
-
-    def test_is_saved_and_loaded(self, case, tmp_path):
-        member, rows = whyodd.neuralize(case.fit(X)), case.rows(ROWS)
-        whyodd.save(member, tmp_path / "member.whyodd")
-        again = whyodd.load(tmp_path / "member.whyodd")
-        np.testing.assert_array_equal(again.decompose(rows).relevance, member.decompose(rows).relevance)
-        assert again.verdict.threshold == member.verdict.threshold
 
     @pytest.mark.full
     def test_is_shown_in_every_way(self, case, tmp_path):
