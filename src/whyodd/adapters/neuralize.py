@@ -222,8 +222,14 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_auto_encoder, "distance to the reconstruction", AUTOENCODERS
     ),
     "pyod.models.cblof.CBLOF": Adapter(from_pyod_cblof, "distance to the nearest large cluster", NEIGHBORS),
+    "pyod.models.copod.COPOD": Adapter(
+        from_pyod_copod, "-log share of values in the longer tail, over all variables", TERMS, own=row_by_row
+    ),
     "pyod.models.deep_svdd.DeepSVDD": Adapter(
         from_pyod_deep_svdd, "squared distance to the center inside the network", EMBEDDINGS
+    ),
+    "pyod.models.ecod.ECOD": Adapter(
+        from_pyod_ecod, "-log share of values in the rarer tail, over all variables", TERMS, own=row_by_row
     ),
     "pyod.models.feature_bagging.FeatureBagging": Adapter(
         from_feature_bagging,
@@ -231,14 +237,14 @@ ADAPTERS: dict[str, Adapter] = {
         ENSEMBLE,
         scale=scale_of_ensemble,
     ),
-    "pyod.models.copod.COPOD": Adapter(
-        from_pyod_copod, "-log share of values in the longer tail, over all variables", TERMS, own=row_by_row
-    ),
-    "pyod.models.ecod.ECOD": Adapter(
-        from_pyod_ecod, "-log share of values in the rarer tail, over all variables", TERMS, own=row_by_row
-    ),
     "pyod.models.gmm.GMM": Adapter(
         from_pyod_gmm, "-log density over its largest value", COVARIANCES, scale=_log_density
+    ),
+    "pyod.models.hbos.HBOS": Adapter(
+        from_pyod_hbos,
+        "log density below that of the fullest bin, over all variables",
+        TERMS,
+        scale=scale_of_pyod_hbos,
     ),
     "pyod.models.iforest.IForest": Adapter(
         from_pyod_iforest,
@@ -247,12 +253,6 @@ ADAPTERS: dict[str, Adapter] = {
         scale=scale_of_pyod_iforest,
     ),
     "pyod.models.inne.INNE": Adapter(from_pyod_inne, "how isolated the spheres are that hold a row", SPHERES),
-    "pyod.models.hbos.HBOS": Adapter(
-        from_pyod_hbos,
-        "log density below that of the fullest bin, over all variables",
-        TERMS,
-        scale=scale_of_pyod_hbos,
-    ),
     "pyod.models.kde.KDE": Adapter(
         from_pyod_kde, "-log density over its largest value", DISTANCES, scale=_log_density
     ),
@@ -264,18 +264,18 @@ ADAPTERS: dict[str, Adapter] = {
         from_pyod_loda, "-log share of rows along random projections", PROJECTIONS, scale=scale_of_pyod_loda
     ),
     "pyod.models.lof.LOF": Adapter(from_pyod_lof, "local outlier factor", NEIGHBORS),
-    "pyod.models.lunar.LUNAR": Adapter(
-        from_pyod_lunar,
-        "distances to the nearest rows, as a network weighs them",
-        LEARNED_NEIGHBORS,
-        scale=scale_of_pyod_lunar,
-    ),
     "pyod.models.lscp.LSCP": Adapter(
         from_lscp,
         "mean score of the members that are competent near a row",
         ENSEMBLE,
         own=next_scores_of_lscp,
         scale=scale_of_ensemble,
+    ),
+    "pyod.models.lunar.LUNAR": Adapter(
+        from_pyod_lunar,
+        "distances to the nearest rows, as a network weighs them",
+        LEARNED_NEIGHBORS,
+        scale=scale_of_pyod_lunar,
     ),
     "pyod.models.mad.MAD": Adapter(from_pyod_mad, "robust deviation from the median", TERMS),
     "pyod.models.mcd.MCD": Adapter(
@@ -284,18 +284,18 @@ ADAPTERS: dict[str, Adapter] = {
     "pyod.models.ocsvm.OCSVM": Adapter(
         from_pyod_ocsvm, "-log similarity to the support vectors", DISTANCES, scale=scale_of_pyod_svm
     ),
+    "pyod.models.pca.PCA": Adapter(from_pyod_pca, "weighted distances to the principal axes", POINTS),
+    "pyod.models.sampling.Sampling": Adapter(
+        from_pyod_sampling, "distance to the nearest of a few training rows", NEIGHBORS
+    ),
+    "pyod.models.suod.SUOD": Adapter(
+        from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
+    ),
     "pyod.models.vae.VAE": Adapter(
         from_pyod_vae,
         "distance to the reconstruction from the mean code",
         AUTOENCODERS,
         own=mean_code_score,
-    ),
-    "pyod.models.suod.SUOD": Adapter(
-        from_suod, "combined standardised scores of members", ENSEMBLE, scale=scale_of_ensemble
-    ),
-    "pyod.models.pca.PCA": Adapter(from_pyod_pca, "weighted distances to the principal axes", POINTS),
-    "pyod.models.sampling.Sampling": Adapter(
-        from_pyod_sampling, "distance to the nearest of a few training rows", NEIGHBORS
     ),
     "sklearn.cluster._kmeans.KMeans": Adapter(
         from_k_means, "distance to the nearest centroid", NEIGHBORS, own=distance_to_centroid
@@ -308,12 +308,6 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.covariance._empirical_covariance.EmpiricalCovariance": Adapter(
         from_covariance, "half the squared Mahalanobis distance", COVARIANCES, own=mahalanobis, scale=_squared
-    ),
-    "sklearn.ensemble._iforest.IsolationForest": Adapter(
-        from_isolation_forest,
-        "how much sooner trees isolate a row than their deepest leaf",
-        FOREST,
-        scale=scale_of_isolation_forest,
     ),
     "sklearn.decomposition._factor_analysis.FactorAnalysis": Adapter(
         from_factor_analysis, "half the squared Mahalanobis distance", COVARIANCES, scale=_log_density
@@ -341,6 +335,12 @@ ADAPTERS: dict[str, Adapter] = {
     ),
     "sklearn.decomposition._truncated_svd.TruncatedSVD": Adapter(
         from_truncated_svd, "squared error of the reconstruction", RECONSTRUCTIONS, own=reconstruction_error
+    ),
+    "sklearn.ensemble._iforest.IsolationForest": Adapter(
+        from_isolation_forest,
+        "how much sooner trees isolate a row than their deepest leaf",
+        FOREST,
+        scale=scale_of_isolation_forest,
     ),
     "sklearn.linear_model._stochastic_gradient.SGDOneClassSVM": Adapter(
         from_sgd_svm, "how far the linear score falls short", LINEAR, scale=_log_density
