@@ -49,7 +49,7 @@ import whyodd
 from realdata import data_dir
 from sidebyside import machine, print_table
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.registry import ADAPTERS
 
 if TYPE_CHECKING:
     from pathlib import Path

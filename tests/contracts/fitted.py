@@ -47,8 +47,8 @@ from sklearn.svm import OneClassSVM
 
 import whyodd
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.adapters.pyod_sums import row_by_row
+from whyodd.adapters.registry import ADAPTERS
 
 
 class Case(NamedTuple):

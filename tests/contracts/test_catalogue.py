@@ -13,8 +13,8 @@ from contracts.fitted import LINEAR
 from contracts.neural import NEURAL
 from whyodd.adapters.catalogue import BLACK_BOXES, OWN, as_markdown, catalogue
 from whyodd.adapters.class_paths import class_path
-from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.adapters.refusals import REFUSALS
+from whyodd.adapters.registry import ADAPTERS
 from whyodd.models.registry import MODELS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "detectors.md"

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import whyodd
 from contracts.neural import NEURAL, Neural
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.registry import ADAPTERS
 
 pytestmark = [
     pytest.mark.torch,

@@ -27,7 +27,7 @@ from contracts.fitted_ensembles import ENSEMBLES
 from contracts.neural import NEURAL
 from reference import ensembles, pooled
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.registry import ADAPTERS
 from whyodd.explainers import EXPLAINERS
 from whyodd.maths.hard_poolings import LocalReach
 from whyodd.models.registry import MODELS

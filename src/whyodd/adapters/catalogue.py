@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whyodd.adapters.class_paths import public_path
-from whyodd.adapters.neuralize import ADAPTERS, COVARIANCES, DISTANCES, NEIGHBORS, SUBSPACES, Family
 from whyodd.adapters.refusals import REFUSALS
+from whyodd.adapters.registry import ADAPTERS, COVARIANCES, DISTANCES, NEIGHBORS, SUBSPACES, Family
 from whyodd.models.registry import MODELS
 
 DISTILLED, CANNOT = "distilled", "cannot"

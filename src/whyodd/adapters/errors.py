@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class UnsupportedModelError(TypeError):
-    """The model cannot be written as a distance network; the message says what can, and what to do."""
+    """The model, or this setting of it, is not explained; the message says what is, and what to do."""

@@ -17,8 +17,8 @@ from pyod.models.sod import SOD
 from pyod.models.sos import SOS
 
 import whyodd
-from whyodd.adapters.neuralize import ADAPTERS
 from whyodd.adapters.refusals import REFUSALS
+from whyodd.adapters.registry import ADAPTERS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

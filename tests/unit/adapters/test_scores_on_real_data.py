@@ -11,7 +11,7 @@ import whyodd
 from contracts.every import EVERY
 from contracts.fitted import LINEAR, own_scores
 from whyodd.adapters.class_paths import find_entry
-from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.registry import ADAPTERS
 
 CASES = [case for cases in EVERY.values() for case in cases]
 # What scikit-learn says of columns that are differences of others is true.

@@ -85,11 +85,11 @@ def test_other_kernels_are_named(kernel, tumours):
         whyodd.neuralize(model)
 
 
-def test_other_models_get_the_list_of_what_is_supported(tumours):
+def test_other_models_are_told_what_is_explained(tumours):
     with pytest.raises(
         whyodd.UnsupportedModelError,
-        match=r"sklearn\.ensemble\.RandomTreesEmbedding .*"
-        r"Supported: .*whyodd\.OneClassSVM, .*sklearn\.svm\.OneClassSVM, whyodd\.DistanceNetwork",
+        match=r"inside of sklearn\.ensemble\.RandomTreesEmbedding\. .*normal=rows.* Exactly explained are "
+        r".*sklearn\.ensemble\.IsolationForest.* run whyodd models\.$",
     ):
         whyodd.neuralize(RandomTreesEmbedding(n_estimators=2).fit(tumours[:20]))
 

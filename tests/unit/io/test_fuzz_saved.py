@@ -13,7 +13,7 @@ from sklearn.utils import all_estimators
 
 import whyodd
 from unit.io.saved_examples import examples
-from whyodd.adapters.neuralize import ADAPTERS
+from whyodd.adapters.registry import ADAPTERS
 from whyodd.adapters.tracing import TRACERS
 from whyodd.io.saved_estimators import CHECKS
 

@@ -13,9 +13,10 @@ import numpy as np
 from whyodd.adapters.black_boxes import BlackBox
 from whyodd.adapters.class_paths import find_entry
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.adapters.neuralize import ADAPTERS, verdict_of
+from whyodd.adapters.neuralize import verdict_of
 from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.refusals import REFUSALS
+from whyodd.adapters.registry import ADAPTERS
 from whyodd.compute.points import to_dense
 from whyodd.explainers.black_box.calling import Caller
 from whyodd.explainers.black_box.distilling import (

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 import whyodd
-from whyodd.explainers import calling, functions
+from whyodd.explainers.black_box import calling, functions
 from whyodd.explainers.black_box.calling import Caller
 from whyodd.explainers.black_box.distilling import default_budget
 from whyodd.explainers.black_box.drawing import mixed
