@@ -81,6 +81,10 @@ class Maximum:
         return float(least.max())
 
 
+# Each is searched anew for all rows; LSCP has 20.
+_MOST_SUBSPACES = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class LocalSelection(Rebuilt):
     """Mean of the scores that are competent where the row is, after LSCP.
@@ -122,10 +126,12 @@ class LocalSelection(Rebuilt):
                 f"A local selection needs 2 to {m} neighbours and 1 to {n_scores} bins, "
                 f"but has {self.neighbors} and {self.bins}."
             )
-        if not self.subspaces or any(
+        if not 0 < len(self.subspaces) <= _MOST_SUBSPACES or any(
             one.ndim != 1 or not one.size or one.min() < 0 or one.max() >= d for one in self.subspaces
         ):
-            raise ValueError(f"The subspaces of a local selection must be among its {d} columns.")
+            raise ValueError(
+                f"A local selection needs 1 to {_MOST_SUBSPACES} subspaces among its {d} columns."
+            )
 
     def check(self, n_scores: int, n_features: int) -> None:
         """Raise a ``ValueError`` unless it knows the scores of rows like these."""

@@ -180,7 +180,7 @@ _OTHERS = [
     LabelBinarizer(),
     LabelEncoder(),
     *(
-        SelectFromModel(model)
+        SelectFromModel(model, threshold=0.0)
         for model in (
             *(
                 ARDRegression(),

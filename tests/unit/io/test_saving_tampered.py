@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 from sklearn.svm import OneClassSVM
 
 import whyodd
+from whyodd.network.combinations import LocalSelection
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))
@@ -262,6 +263,19 @@ def test_one_class_svms_with_other_arrays(layout, name, change, file):
     is_refused(file, r"damaged and cannot be loaded: \w+ of a OneClassSVM .*\.$")
 
 
+def without_numbers(array):
+    return sparse.csr_array(array.shape)
+
+
+@pytest.mark.parametrize("name", ["dual_coef_", "_dual_coef_"])
+def test_sparse_one_class_svms_with_fewer_numbers(name, file):
+    parts = saved_parts(OneClassSVM(nu=0.3).fit(sparse.csr_array(X)), file)
+    schema = json.loads(parts["schema.json"])
+    assert schema["content"]["content"][name]["file"].endswith(".npz")
+    write(file, with_array(parts, name, without_numbers))
+    is_refused(file, "dual_coef_ of a OneClassSVM does not fit")
+
+
 def test_precomputed_kernels_with_other_columns(file):
     parts = saved_parts(OneClassSVM(kernel="precomputed").fit(X @ X.T), file)
     assert whyodd.load(file).support_.max() < 60
@@ -481,6 +495,18 @@ def test_categories_that_are_not_sorted(file):
     parts = saved_parts(OneHotEncoder().fit([[1.0], [2.0], [3.0]]), file)
     write(file, parts | {named(parts, ".npy"): npy(np.array([3.0, 2.0, 1.0]))})
     is_refused(file, "categories_ of a OneHotEncoder does not fit")
+
+
+def test_many_subspaces(file):
+    """Each is searched anew whenever rows are scored."""
+    subspaces = (np.array([0, 1]),) * 1000
+    selection = LocalSelection(X, RANDOM.normal(size=(60, 4)), subspaces, neighbors=5, bins=2)
+    parts = saved_parts(selection, file)
+    schema = json.loads(parts["schema.json"])
+    found = schema["content"]["content"]["subspaces"]
+    found["content"] = found["content"] * 20
+    write(file, parts | {"schema.json": json.dumps(schema)})
+    is_refused(file, "A local selection needs 1 to 1000 subspaces")
 
 
 # ---- trees ------------------------------------------------------------------------------------------------
