@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_THREADS = 1024
 _MOST_COLUMNS = 2**24
-_MOST_HASHED = 2**31 - 1
+_MOST_HASHED = 2**26
 _SIZES_OF_WEIGHTS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "MinkowskiDistance64": lambda columns: (0, columns),
     "SEuclideanDistance64": lambda columns: (columns,),

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from whyodd.io.saved_types import Node
 
@@ -76,6 +76,8 @@ def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
         If a part is not what its node says.
     """
     owners: dict[str, int] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    nodes = list(nodes)
     for node in nodes:
         if "file" not in node or node.get("type") == "json":
             continue
@@ -88,14 +90,25 @@ def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
         owners[node["file"]] = number
         with parts.open(node["file"]) as stream:
             if node["__loader__"] == "NdArrayNode":
-                _check_array(stream, parts.getinfo(node["file"]).file_size, size)
+                shapes[node["file"]] = _check_array(stream, parts.getinfo(node["file"]).file_size, size)
             elif node["__loader__"] == "SparseMatrixNode":
                 _check_sparse(stream, parts.getinfo(node["file"]).file_size)
+    for node in nodes:
+        if node["__loader__"] == "TreeNode":
+            _check_tree(node, shapes)
     return set(owners)
 
 
-def _check_array(stream: IO[bytes], size: int, largest: int) -> None:
-    """Only the header is read; NumPy makes room for all that it promises before it looks at the rest."""
+def _check_tree(node: Node, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Compiled code asks the arrays of a decision tree for their lengths before it looks if they have any."""
+    state, (_, classes, _) = node["content"]["content"], node["__reduce__"]["args"]["content"]
+    for array, n_axes in ((state["nodes"], 1), (state["values"], 3), (classes, 1)):
+        if len(shapes[array["file"]]) != n_axes:
+            raise ValueError("an array of a decision tree has not the axes that it should have")
+
+
+def _check_array(stream: IO[bytes], size: int, largest: int) -> tuple[int, ...]:
+    """Shape of an array; NumPy makes room for all that the header promises before it looks at the rest."""
     read_header: Any = _HEADERS[np.lib.format.read_magic(stream)]
     shape, _, dtype = read_header(stream)
     count = math.prod(shape)
@@ -103,6 +116,7 @@ def _check_array(stream: IO[bytes], size: int, largest: int) -> None:
         raise ValueError(f"an array of shape {shape} and type {dtype} does not have {size} bytes")
     if (count > 0 and dtype.itemsize == 0) or max(shape, default=0) > largest:
         raise TooLarge  # elements without bytes, or rows without elements
+    return tuple(shape)
 
 
 def _check_sparse(stream: IO[bytes], size: int) -> None:
@@ -115,4 +129,11 @@ def _check_sparse(stream: IO[bytes], size: int) -> None:
     matrix = sparse.load_npz(stream)
     if matrix.format != "csr":
         raise ValueError(f"a sparse matrix in the layout {matrix.format}, expected csr")
+    _check_ends(matrix.indptr, min(len(matrix.indices), len(matrix.data)))
     matrix.check_format()  # compiled code trusts the indices
+
+
+def _check_ends(ends: np.ndarray[Any, Any], n: int) -> None:
+    """Where rows end; SciPy compares differences, which may be too large for their type."""
+    if ends[0] != 0 or ends.min() < 0 or ends.max() > n or np.any(ends[1:] < ends[:-1]):
+        raise ValueError("the rows of a sparse matrix end where there is nothing")

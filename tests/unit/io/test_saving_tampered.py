@@ -147,6 +147,20 @@ def test_sparse_arrays_in_other_layouts(file):
     is_refused(file, "sparse matrix in the layout csc, expected csr")
 
 
+@pytest.mark.parametrize(("place", "end"), [(-1, -(2**31)), (-1, 10**6), (1, -(2**31)), (1, 10**6), (0, 1)])
+def test_sparse_arrays_whose_rows_end_elsewhere(place, end, file):
+    """Differences that are too large for their type look right to SciPy."""
+    centers = sparse.csr_array(np.eye(4))
+    parts = saved_parts(whyodd.DistanceNetwork(centers), file)
+    ends = centers.indptr.astype(np.int32)
+    ends[place] = end
+    packed = io.BytesIO()
+    arrays = {"data": centers.data, "indices": centers.indices, "indptr": ends}
+    np.savez(packed, shape=centers.shape, format=b"csr", _is_array=True, **arrays)
+    write(file, parts | {named(parts, ".npz"): packed.getvalue()})
+    is_refused(file, DAMAGED)
+
+
 def test_sparse_models_that_compress_well_load(file):
     ones = sparse.csr_array(np.ones((3000, 3)))
     loaded = whyodd.DistanceNetwork(ones)
@@ -368,7 +382,7 @@ def test_keys_with_another_column(file):
     is_refused(file, "vocabulary_ of a DictVectorizer does not fit")
 
 
-@pytest.mark.parametrize("n_features", [0, -1, 2**31, 0.5])
+@pytest.mark.parametrize("n_features", [0, -1, 10**9, 2**31, 0.5])
 @pytest.mark.parametrize("hashing", [HashingVectorizer, FeatureHasher])
 def test_hashed_to_no_columns(hashing, n_features, file):
     parts = saved_parts(hashing(), file)
@@ -558,6 +572,15 @@ def test_trees_that_lead_elsewhere(change, file):
     parts = saved_parts(FOREST, file)
     write(file, with_tree(parts, change))
     is_refused(file, "tree_ of a ExtraTreeRegressor")
+
+
+@pytest.mark.parametrize("name", ["nodes", "values"])
+def test_trees_without_axes(name, file):
+    parts = saved_parts(FOREST, file)
+    entry = state_of(json.loads(parts["schema.json"]), "estimators_", 0, "tree_")[name]["file"]
+    array = np.load(io.BytesIO(parts[entry]))
+    write(file, parts | {entry: npy(array.ravel()[0])})
+    is_refused(file, "an array of a decision tree has not the axes")
 
 
 def test_trees_of_other_columns(file):
