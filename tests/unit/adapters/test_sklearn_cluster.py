@@ -38,5 +38,5 @@ def test_sparse_training_data():
 
 
 def test_a_clustering_that_is_no_k_means_is_unsupported():
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"sklearn\.cluster\.BisectingKMeans cannot be"):
+    with pytest.raises(whyodd.UnsupportedModelError, match=r"inside of sklearn\.cluster\.BisectingKMeans\. "):
         whyodd.neuralize(BisectingKMeans(3, random_state=0).fit(X))
