@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MOST_THREADS = 1024
 _MOST_COLUMNS = 2**24
 _MOST_HASHED = 2**26
+_LARGEST = 1e150  # its square is finite
 _SIZES_OF_WEIGHTS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "MinkowskiDistance64": lambda columns: (0, columns),
     "SEuclideanDistance64": lambda columns: (columns,),
@@ -42,6 +43,7 @@ _MOST = {
     "batch_size": 10**8,
     "degree": 100,
     "iterated_power": 10**5,
+    "n_components": _MOST_COLUMNS,
     "n_init": 10**5,
     "n_iter": 10**5,
     "n_knots": 10**6,
@@ -255,6 +257,14 @@ def _check_dropped(model: Any) -> None:
         expect("the dropped categories of a OneHotEncoder", all(is_right))
 
 
+def _check_incremental_pca(model: Any) -> None:
+    """What it learns next is decomposed together with these; LAPACK never ends on what is not finite."""
+    largest = {"components_": 2.0, "singular_values_": _LARGEST, "mean_": _LARGEST}
+    for name, most in largest.items():
+        found = getattr(model, name, None)  # None: not fitted, or of a version that has none
+        expect(f"{name} of an IncrementalPCA", found is None or bool(np.all(np.abs(found) <= most)))
+
+
 def _check_agglomeration(model: Any) -> None:
     if hasattr(model, "labels_"):
         expect_shape(model, "labels_", (columns_of(model),))
@@ -280,6 +290,7 @@ CHECKS: dict[str, Check] = {
     "sklearn.cluster._agglomerative.FeatureAgglomeration": _check_agglomeration,
     "sklearn.cluster._kmeans.KMeans": _check_means,
     "sklearn.cluster._kmeans.MiniBatchKMeans": _check_means,
+    "sklearn.decomposition._incremental_pca.IncrementalPCA": _check_incremental_pca,
     "sklearn.ensemble._iforest.IsolationForest": check_forest,
     "sklearn.feature_extraction._dict_vectorizer.DictVectorizer": _check_vocabulary,
     "sklearn.feature_extraction._hash.FeatureHasher": _check_hashing,
@@ -307,7 +318,6 @@ CHECKS: dict[str, Check] = {
         "sklearn.covariance._shrunk_covariance.ShrunkCovariance",
         "sklearn.decomposition._factor_analysis.FactorAnalysis",
         "sklearn.decomposition._fastica.FastICA",
-        "sklearn.decomposition._incremental_pca.IncrementalPCA",
         "sklearn.decomposition._kernel_pca.KernelPCA",
         "sklearn.decomposition._pca.PCA",
         "sklearn.decomposition._sparse_pca.MiniBatchSparsePCA",

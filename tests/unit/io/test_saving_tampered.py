@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import FeatureAgglomeration, KMeans, MiniBatchKMeans
-from sklearn.decomposition import TruncatedSVD
+from sklearn.decomposition import IncrementalPCA, TruncatedSVD
 from sklearn.ensemble import IsolationForest
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
@@ -23,6 +23,7 @@ from sklearn.linear_model import SGDOneClassSVM
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import OneClassSVM
 
 import whyodd
@@ -477,6 +478,7 @@ LABELS = np.array([["a"], ["b"], ["c"]] * 5, dtype=object)
         (SplineTransformer().fit(X), {"n_features_out_": 10**9}),
         (SplineTransformer().fit(X), {"include_bias": 2**63}),
         (TruncatedSVD(2).fit(X), {"n_iter": 10**30}),
+        (GaussianRandomProjection(2).fit(X), {"n_components": 10**9}),
         (KMeans(2, n_init=1, random_state=0).fit(X), {"n_init": 10**9}),
         (KMeans(2, n_init=1, random_state=0).fit(X), {"_n_features_out": 2**63}),
     ],
@@ -494,6 +496,10 @@ def test_numbers_that_do_not_fit_to_the_rest(model, change, file):
         (FeatureAgglomeration().fit(X), "labels_", lambda labels: labels - 1),
         (MiniBatchKMeans(2, n_init=1).fit(X), "_counts", lambda counts: counts[:1]),
         (SGDOneClassSVM(average=True).fit(X), "_standard_coef", lambda coef: coef[:1]),
+        # LAPACK never ends on these when it learns more rows.
+        (IncrementalPCA(2).fit(X), "components_", lambda array: array * 1e308),
+        (IncrementalPCA(2).fit(X), "singular_values_", lambda array: array * np.inf),
+        (IncrementalPCA(2).fit(X), "mean_", lambda array: array * np.nan),
         (LocalOutlierFactor(novelty=True).fit(X), "_lrd", lambda values: values[:1]),
         (LocalOutlierFactor(novelty=True).fit(X), "_fit_X", lambda rows: rows[:, :1].copy()),
     ],
