@@ -18,7 +18,7 @@ badge
     The badge says another thing than the sentence, its arrow points elsewhere than the range of the sentence,
     or the usual range beside it is another one.
 like: inside
-    Odd "for rows like it", but within the range that these rows have.
+    Odd "for rows like it", but within the range that these rows have, and not told to be usual in itself.
 pair: inside
     It "does not go with" another value, but lies within the range that such rows have.
 no value
@@ -51,7 +51,9 @@ from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSE
 N_ODDEST, N_SHOWN = 50, 20
 QUANTILES = {"min": 0.0, "1 %": 0.01, "25 %": 0.25, "50 %": 0.5, "75 %": 0.75, "99 %": 0.99, "max": 1.0}
 _NUMBER = r"(-?\d[\d.]*(?:e[+-]?\d+)?)"
-RANGE = re.compile(rf"(usually|rows like it have|such rows have) (?:about {_NUMBER}|{_NUMBER} to {_NUMBER})")
+RANGE = re.compile(
+    rf"(usually|usual in itself:|rows like it have|such rows have) (?:about {_NUMBER}|{_NUMBER} to {_NUMBER})"
+)
 COMBINED = ("in an unusual combination", "at odds with others")
 CATEGORY = re.compile("usual rows? ha(ve|s) it|as in .* of usual rows")
 
@@ -100,7 +102,7 @@ class Read:
         if self.range is None:
             return False
         low, high = map(float, self.range)
-        return low <= self.value <= high
+        return low <= self.value <= high and "usual in itself" not in self.reason.words
 
     @property
     def is_middle(self) -> bool:
@@ -128,7 +130,8 @@ class Read:
     def badge_contradicts(self) -> bool:
         """Whether what stands beside the sentence says another thing."""
         words, shown = self.reason.words, self.badge["judgement"]
-        says = shown in words or (shown in COMBINED and "does not go with" in words)
+        pair = shown in COMBINED or shown.startswith("at odds with ")
+        says = shown in words or (pair and "does not go with" in words)
         if self.is_category:
             return shown not in ("unusual", *COMBINED)
         usual = self.badge["usual"]

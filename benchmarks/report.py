@@ -1,13 +1,15 @@
 """From a CSV to the report: the command against reading, fitting and scoring alone; memory of large tables.
 
-Run: python benchmarks/report.py [--quick]
+Run: python benchmarks/report.py [--quick] [--page [FOLDER ...]]
 
 Both ways run in processes of their own, with compiled code cached, by turns. "Alone" counts from after the
-imports; the command counts from its start to its end, imports and all.
+imports; the command counts from its start to its end, imports and all. ``--page`` measures only what it takes
+to tell and draw 50 rows of 60 columns, beside another ``src`` folder, such as that of an older version.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -33,6 +35,19 @@ pipeline = whyodd.auto(frame)
 fitted = time.perf_counter()
 ScoredRows.of(pipeline, frame)
 print(read - start, fitted - read, time.perf_counter() - fitted)
+"""
+PAGE = """
+import sys, time
+import numpy, polars, whyodd
+from whyodd.io.tables import read_table
+from whyodd.report.render import render
+found = whyodd.find(read_table(sys.argv[1]))
+found.groups
+start = time.perf_counter()
+summary = found.to_dict(50, checks=False)
+told = time.perf_counter()
+page = render(summary)
+print(told - start, time.perf_counter() - told, len(page.encode()))
 """
 PEAK = """
 import resource, runpy, sys
@@ -87,6 +102,31 @@ def compare(path: Path, n: int, title: str) -> None:
     print(f"The report has {report.stat().st_size / 1e6:.2f} MB.\n")
 
 
+def page_of_fifty_rows(path: Path, others: list[str]) -> None:
+    """What it takes to tell and draw 50 rows; ``others`` are folders with another whyodd to compare with."""
+    best: dict[str, list[float]] = {}
+    for _ in range(2 * TURNS):
+        for name in ("this", *others):
+            environment = os.environ | ({} if name == "this" else {"PYTHONPATH": name})
+            command = [sys.executable, "-c", PAGE, path]
+            run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+            found = [float(part) for part in run.stdout.split()]
+            best[name] = list(map(min, best.get(name, found), found))
+    whole = {name: told + drawn for name, (told, drawn, _) in best.items()}
+    rows = [
+        [
+            name,
+            f"{told:.2f} s",
+            f"{drawn:.2f} s",
+            f"{size / 1e6:.2f} MB",
+            f"{whole[name] / whole['this']:.2f}",
+        ]
+        for name, (told, drawn, size) in best.items()
+    ]
+    head = ["", "to_dict", "render", "page", "ratio"]
+    print_table("50 odd rows of 60 columns, told and drawn", head, rows)
+
+
 def peaks(path: Path, frame: pl.DataFrame) -> None:
     size = frame.estimated_size("mb")
     rows = []
@@ -120,6 +160,11 @@ def main() -> None:
     quick = "--quick" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.csv"
+        table(3_000, 48, 12).write_csv(path)
+        others = sys.argv[sys.argv.index("--page") + 1 :] if "--page" in sys.argv else []
+        page_of_fifty_rows(path, others)
+        if "--page" in sys.argv:
+            return
         n = 20_000 if quick else 100_000
         for title, numbers, categories in ((f"{n:,} x 30 numbers", 30, 0), (f"{n:,} x 30 mixed", 24, 6)):
             table(n, numbers, categories).write_csv(path)

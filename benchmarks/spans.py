@@ -2,12 +2,12 @@
 
 Run: python benchmarks/spans.py [--full]
 
-A TextModel with the paper's settings is fitted to neutral Wikipedia comments (``cat_large``: the first 6,000,
-or all 19,790 with --full). Every post of toxic_spans is explained, and the words inside the marked spans are
-told from the others by their relevance alone: area under the ROC curve (AUC) inside each post that has both,
-and the mean over posts. Beside it: how rare a term is (idf), the difference from the nearest comment,
-sensitivity (the squared derivative of o) and random numbers, all of the same bags of terms, with unseen words
-as columns.
+A TextModel is fitted to neutral Wikipedia comments (``cat_large``: the first 6,000, or all 19,790 with
+--full). Every post of toxic_spans is explained, and the words inside the marked spans are told from the
+others by their relevance alone: area under the ROC curve (AUC) inside each post that has both, and the mean
+over posts. Beside it: parts of words (subwords), the paper's model, and of the latter's bags of terms, with
+unseen words as columns: how rare a term is (idf), the difference from the nearest comment, sensitivity (the
+squared derivative of o) and random numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 N_TRAIN = 6_000
-OURS = "relevance"
+OURS, PAPER = "relevance", "the paper's model"
 
 
 def neutral_comments(folder: Path, most: int | None = N_TRAIN) -> list[str]:
@@ -49,8 +49,9 @@ def marked_posts(folder: Path, part: str) -> list[tuple[str, set[int]]]:
     return [(text, marked) for text, marked in posts if marked]
 
 
-def scores(model: TextModel, texts: Sequence[str], seed: int = 0) -> dict[str, list[list[float]]]:
-    """For each method a number for every word of every post."""
+def scores(models: dict[str, TextModel], texts: Sequence[str], seed: int = 0) -> dict[str, list[list[float]]]:
+    """For each method a number for every word of every post; one of the models is that of the paper."""
+    model = models[PAPER]
     e = model.explain(texts)
     rows = model._rows(texts)[1].toarray()
     network, columns = model.network_, model.vocabulary_.columns
@@ -70,12 +71,23 @@ def scores(model: TextModel, texts: Sequence[str], seed: int = 0) -> dict[str, l
     new = np.maximum(rows[:, -1] ** 2, 1.0)
     last = len(columns)
     return {
-        OURS: [_by_term(e, i) for i in range(len(e))],
+        **{name: relevance_of_words(one, texts) for name, one in models.items()},
         "idf": by_word(lambda _, c: rarity[c] if c < last else 0.0),
         "nearest comment": by_word(lambda i, c: difference[i, c] / (new[i] if c == last else 1.0)),
         "sensitivity": by_word(lambda i, c: slope[i, c] / (new[i] if c == last else 1.0)),
         "random": [random.random(len(words)).tolist() for words in e.all_tokens],
     }
+
+
+def relevance_of_words(model: TextModel, texts: Sequence[str]) -> list[list[float]]:
+    e = model.explain(texts)
+    return [_by_term(e, i) for i in range(len(e))]
+
+
+def models_of(comments: Sequence[str]) -> dict[str, TextModel]:
+    """The default, that of parts of words, and that of the paper."""
+    kinds = {OURS: TextModel(), "subwords": TextModel(subwords=True), PAPER: TextModel(paper=True)}
+    return {name: model.fit(comments) for name, model in kinds.items()}
 
 
 def _by_term(e: object, i: int) -> list[float]:
@@ -84,10 +96,10 @@ def _by_term(e: object, i: int) -> list[float]:
     return [relevance[word.term] for word in e.all_tokens[i]]
 
 
-def areas(model: TextModel, posts: Sequence[tuple[str, set[int]]]) -> dict[str, np.ndarray]:
+def areas(models: dict[str, TextModel], posts: Sequence[tuple[str, set[int]]]) -> dict[str, np.ndarray]:
     """Area under the ROC curve of each method inside each post that has words of both kinds."""
-    told = scores(model, [text for text, _ in posts])
-    words = model._tokens([text for text, _ in posts])
+    told = scores(models, [text for text, _ in posts])
+    words = models[OURS]._tokens([text for text, _ in posts])
     inside = [
         np.array([any(c in marked for c in range(w.start, w.end)) for w in some], dtype=bool)
         for some, (_, marked) in zip(words, posts, strict=True)
@@ -112,9 +124,9 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="learn from all neutral comments")
     folder = data_dir()
     comments = neutral_comments(folder, None if parser.parse_args().full else N_TRAIN)
-    model = TextModel().fit(comments)
+    models = models_of(comments)
     for part in ("trial", "train"):
-        found = areas(model, marked_posts(folder, part))
+        found = areas(models, marked_posts(folder, part))
         lines = []
         for method, values in found.items():
             low, high = interval(values)

@@ -44,18 +44,20 @@ def data_dir():
 _NEEDS = {
     "data": (lambda: _find_data() is not None, "the real data are"),
     "torch": (lambda: importlib.util.find_spec("torch") is not None, "torch is"),
+    "spark": (lambda: importlib.util.find_spec("pyspark") is not None, "pyspark is"),
 }
 
 
 def pytest_runtest_setup(item):
-    """A test that is marked torch imports it, so it is skipped without."""
-    if item.get_closest_marker("torch") and not _NEEDS["torch"][0]():
-        pytest.skip("no torch: pip install '.[torch]'")
+    """A test that is marked torch or spark imports it, so it is skipped without."""
+    for extra in ("torch", "spark"):
+        if item.get_closest_marker(extra) and not _NEEDS[extra][0]():
+            pytest.skip(f"no {extra}: pip install '.[{extra}]'")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Where the real data, or torch, are there, skipping a test that needs them is a failure."""
+    """Where the real data, torch or pyspark are there, skipping a test that needs them is a failure."""
     report = yield
     needs = [_NEEDS[mark] for mark in _NEEDS if item.get_closest_marker(mark)]
     is_skipped = report.skipped and not hasattr(report, "wasxfail")
@@ -67,28 +69,54 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """A test that asks for the real data without the mark would escape the check above."""
     for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("data"):
             raise pytest.UsageError(f"{item.nodeid} uses data_dir: mark it with @pytest.mark.data.")
-    _thin_out(items)
+        if item.get_closest_marker("race"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
+    repeats = _mark_repeats(items)
+    if config.getoption("--part"):
+        left_out = _outside_part(items, repeats, int(config.getoption("--part")))
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        help="With -m 'full or repeats': this one of ten parts of the repeats, of three of the others.",
+    )
+
+
+def _outside_part(items, repeats, part):
+    """What another part has; files stay whole, since their tests share what takes long."""
+    repeated = set(repeats)
+    slow = [item for item in items if item.get_closest_marker("full") and item not in repeated]
+    files = sorted({item.path for item in slow})
+    others = {path for place, path in enumerate(files) if (place - part) % 3}
+    return {item for place, item in enumerate(repeats) if (place - part) % 10} | {
+        item for item in slow if item.path in others
+    }
 
 
 # A test over several lists (cases x kernels x dtypes x layouts) repeats itself. With more cases than this
-# the quick run takes as many as it needs to meet every value of every list; `-m full` has the others.
+# the quick run takes as many as it needs to meet every value of every list; `-m repeats` has the others.
 _MOST_CASES = 6
 
 
-def _thin_out(items):
+def _mark_repeats(items):
     cases = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec"):
             cases[item.nodeid.partition("[")[0]].append(item)
-    for name, some in cases.items():
-        if len(some) > _MOST_CASES:
-            for item in _repeating(name, some):
-                item.add_marker("full")
+    repeats = [
+        item for name, some in cases.items() if len(some) > _MOST_CASES for item in _repeating(name, some)
+    ]
+    for item in repeats:
+        item.add_marker("repeats")
+    return repeats
 
 
 def _repeating(name, items):

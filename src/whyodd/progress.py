@@ -5,21 +5,49 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    Listener = Callable[[str, int, int | None], None]
+
 # Seconds between two lines.
 _PATIENCE = 10.0
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def progress_bar(total: int, doing: str) -> Iterator[Callable[[int], None]]:
+def telling(listener: Listener) -> Iterator[None]:
+    """Progress of this block goes to ``listener(doing, done, total)`` instead of standard error.
+
+    Examples
+    --------
+    >>> from whyodd.progress import progress_bar, telling
+    >>> with telling(lambda doing, done, total: print(f"{doing}: {done} of {total}")):
+    ...     with progress_bar(3, "Counting") as told:
+    ...         told(2)
+    Counting: 2 of 3
+    """
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
+@contextmanager
+def progress_bar(total: int | None, doing: str) -> Iterator[Callable[[int], None]]:
     """Bar on standard error for the duration of the block; call what it yields with how many are done.
 
-    Where standard error is no terminal there is a line every ten seconds instead.
+    Where standard error is no terminal there is a line every ten seconds instead. ``total``: None if nobody
+    knows how many there are.
     """
+    listener = _LISTENER.get()
+    if listener is not None:
+        yield lambda done: listener(doing, done, total)
+        return
     from rich.console import Console  # here, since only those who ask for a bar pay for the import
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -34,7 +62,7 @@ def progress_bar(total: int, doing: str) -> Iterator[Callable[[int], None]]:
 
 
 def lines_of_progress(
-    total: int, doing: str, clock: Callable[[], float] = time.monotonic
+    total: int | None, doing: str, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int], None]:
     """Report of how many are done as lines on standard error: now and then, and at the end."""
     began = told = clock()
@@ -42,11 +70,13 @@ def lines_of_progress(
     def report(done: int) -> None:
         nonlocal told
         now = clock()
-        if done >= total:
+        if total is not None and done >= total:
             print(f"{doing}: all {total:,} done", file=sys.stderr, flush=True)
         elif now - told >= _PATIENCE and done > 0:
-            left = (now - began) * (total - done) / done
-            print(f"{doing}: {done:,} of {total:,}, about {left:.0f} s left", file=sys.stderr, flush=True)
+            rest = " done"
+            if total is not None:
+                rest = f" of {total:,}, about {(now - began) * (total - done) / done:.0f} s left"
+            print(f"{doing}: {done:,}{rest}", file=sys.stderr, flush=True)
             told = now
 
     return report

@@ -13,6 +13,7 @@ KINDS = {
     "table": reports.table,
     "images": items.images,
     "series": items.series,
+    "events": items.events,
     "texts": items.texts,
     "hostile": hostile.hostile,
     "nothing odd": reports.nothing_odd,
@@ -74,6 +75,6 @@ def visit(browser, address_of):
 
 
 def _note_request(troubles, asked, address):
-    is_inside = asked.startswith("data:") or asked.split("#")[0] == address
+    is_inside = asked.startswith(("data:", "blob:")) or asked.split("#")[0] == address
     if not is_inside:
         troubles.append(f"request: {asked}")

@@ -36,9 +36,9 @@ def test_shows_it_as_it_is(page):
     room = {
         ".card h3 bdi": 120,
         ".reasons tr:first-child th bdi": 120,
-        ".neighbors b bdi": 60,
-        ".neighbors dt bdi": 40,
-        ".neighbors dd bdi": 40,
+        ".card .neighbors b bdi": 60,
+        ".card .neighbors dt bdi": 40,
+        ".card .neighbors dd bdi": 40,
         ".steps li > span:first-child bdi": 60,
     }
     for selector, longest in room.items():

@@ -1,10 +1,16 @@
 """What a reader does with the page: sort, filter, open, print; on a phone, at night, without JavaScript."""
 
+import csv
+import io
+from pathlib import Path
+
 import pytest
 
+from made_up.hostile import hostile
 from made_up.reports import GROUPS, table
 
-KINDS = ("table", "images", "series", "texts", "hostile", "nothing odd")
+KINDS_OF = {"table": table, "hostile": hostile}
+KINDS = ("table", "images", "series", "events", "texts", "hostile", "nothing odd")
 
 
 def ranks(page):
@@ -34,12 +40,26 @@ def numbered():
 def test_no_page_is_wider_than_the_window(visit, kind):
     page = visit(kind)
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    for width in (360, 768, 1280):
+    for width in (320, 360, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
         # Nor is anything cut off at the right edge, which would not count as scrolling.
         edges = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
         assert page.locator(".card *, .panel *, h1, .group").evaluate_all(edges) <= width
+
+
+@pytest.mark.parametrize("kind", ["table", "hostile"])
+def test_no_cell_overflows(visit, kind):
+    summary = KINDS_OF[kind]()
+    for row in summary["anomalies"]:
+        row["reasons"][1]["share_text"] = row["others"]["share_text"] = "under 1 %"
+    page = visit(summary)
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wider = """cells => cells.filter(each => each.scrollWidth > each.clientWidth + 1)
+        .map(each => `${each.className}: ${each.textContent.trim()}`)"""
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator("td, .reasons th, .card li, .card p, .card dd").evaluate_all(wider) == []
 
 
 def test_sorts_by_each_column(visit, numbered):
@@ -244,3 +264,89 @@ def test_says_kindly_that_nothing_is_odd(visit):
     page = visit("nothing odd")
     assert page.get_by_text("Nothing odd was found").is_visible()
     assert page.locator("#list").count() == 0
+
+
+def shown_part(page):
+    """Start and size of the part of the timeline that is drawn, of 1000."""
+    boxes = page.locator(".timeline svg").evaluate_all("all => all.map(each => each.getAttribute('viewBox'))")
+    assert len(set(boxes)) == 1  # all channels show the same time
+    start, _, size, _ = map(float, boxes[0].split())
+    return round(start, 3), round(size, 3)
+
+
+def test_zooms_the_timeline_by_mouse_and_by_keys(visit):
+    page = visit("events")
+    assert shown_part(page) == (0, 1000)
+    page.get_by_role("button", name="Zoom in").click()
+    assert shown_part(page) == (250, 500)
+    page.locator(".timeline").focus()
+    for key, part in (
+        ("ArrowRight", (500, 500)),
+        ("+", (625, 250)),
+        ("ArrowLeft", (500, 250)),
+        ("0", (0, 1000)),
+    ):
+        page.keyboard.press(key)
+        assert shown_part(page) == part
+    page.get_by_label("Event", exact=True).select_option(index=2)
+    start, size = shown_part(page)
+    assert start < 400 < 430 < start + size < 500
+    assert page.locator("#range").text_content() == "step 370 to step 460"
+
+
+def test_a_link_opens_the_row_it_names_even_if_it_was_filtered_out(visit):
+    page = visit(table(2, 448))
+    page.locator("#a1 summary").click()
+    page.get_by_label("Find").fill("conn-07919")
+    assert ranks(page) == [1]
+    page.locator("#a1 .similar a").nth(1).click()
+    assert page.url.endswith("#a9")
+    assert page.locator("#a9").is_visible()
+    page.evaluate("location.hash = '#a450'")  # further down than what is listed at first
+    page.wait_for_function("document.getElementById('a450').checkVisibility()")
+
+
+def test_a_known_row_links_back_to_what_it_is_nearest_to(visit):
+    page = visit("table")
+    page.locator("#a1 summary").click()
+    page.locator("#a1 .neighbors a").first.click()
+    assert page.url.endswith("#u17")
+    assert page.locator("#u17").is_visible()
+    page.locator("#u17 a").nth(2).click()
+    assert opened(page) == [1, 3]
+
+
+def downloaded(page):
+    """Rows of the CSV that the page makes."""
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download CSV").click()
+    assert started.value.suggested_filename == "anomalies.csv"
+    text = Path(started.value.path()).read_bytes().decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+def test_the_rows_that_are_listed_can_be_downloaded(visit):
+    page, summary = visit("table"), table()
+    head, *rows = downloaded(page)
+    assert head == ["rank", "row", "place", "outlierness", "why"]
+    known = [*summary["anomalies"], *summary["rest"]]
+    assert [row[:2] for row in rows] == [[str(row["rank"]), row["name"]] for row in known]
+    assert [float(row[3]) for row in rows] == [row["outlierness"] for row in known]
+    assert rows[0][4].replace("\u00a0", " ") == known[0]["why"]
+    assert rows[-1][4] == known[-1]["main"]
+    page.get_by_label("Find").fill("conn-00866")
+    assert len(downloaded(page)) == 2
+
+
+def test_no_cell_of_the_download_is_a_formula(visit):
+    summary = table(3, 4)
+    cells = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://x","y"), a\nb']
+    for row, text in zip([*summary["anomalies"], *summary["rest"]], cells, strict=True):
+        row.update(name=text, id=text, why=text, main=text)
+    _, *rows = downloaded(visit(summary))
+    assert len(rows) == len(cells)
+    for row, text in zip(rows, cells, strict=True):
+        # Of a carriage return the page has a sign.
+        assert {row[1][0], row[4][0]} <= {"'", "\u240d"}, text
+        assert not any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row)
+    assert rows[6][1].replace("\n", " ") == "'" + cells[6].replace("\n", " ")

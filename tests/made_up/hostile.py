@@ -1,6 +1,6 @@
 """A report with values that try to be more than text."""
 
-from made_up.reports import category, column, reason, table
+from made_up.reports import category, column, reason, scatter, table
 
 HARMFUL = [
     "<script>alert(1)</script>",
@@ -33,6 +33,9 @@ def hostile():
         "set_aside": [column(text, text, text, used=False, values=text) for text in HARMFUL],
         "model": HARMFUL[0],
     }
+    summary["compared"]["columns"] = HARMFUL[:2]
+    for row, text in zip(summary["compared"]["rows"], HARMFUL, strict=False):
+        row.update(name=text, values=[text, text], near=[{"rank": 1, "name": text}])
     return {
         **summary,
         "title": " ".join(text[:40] for text in HARMFUL),
@@ -46,8 +49,11 @@ def hostile():
 def _with_text(row, text):
     first, *others = row["reasons"]
     usual = {**reason("a", 1, 0.1)["usual"], "low": text, "high": text}
-    told = {"name": text, "value": text, "expected": text}
-    common = [{"value": text, "share_text": "71 %"}]
+    told = {"name": text, "value": text, "expected": text, "judgement": f"at odds with {text}"}
+    common = [{"value": text, "share": 0.71, "share_text": "71 %", "is_here": True}]
+    pair = scatter(text, text)
+    pair["x"]["ticks"] = pair["y"]["ticks"] = [[0.3, text], [0.6, text], [0.9, text]]
+    link = {"rank": 1, "name": text}
     step = {"name": text, "from": text, "to": text}
     tokens = [{"text": text, "strength": 0.7}, {"text": text, "strength": 0.0}]
     absent = [{"term": text, "share_text": "1 %"}]
@@ -58,11 +64,22 @@ def _with_text(row, text):
         "how_odd": text,
         "why": f"{text} is too high ({text}, expected about 3): 41 % of the outlierness",
         "reasons": [
-            {**first, **told, "usual": usual},
+            {**first, **told, "usual": usual, "strip": reason("a", 1, 0.1)["strip"], "scatter": pair},
             {**category(text, 0.08), **told, "common": common},
             *others,
         ],
-        "neighbors": [{"name": text, "is_odd": False, "assignment_text": "1 %", "values": values}],
+        "neighbors": [
+            {
+                "name": text,
+                "center": 17,
+                "rank": None,
+                "is_odd": False,
+                "assignment_text": "1 %",
+                "values": values,
+            }
+        ],
+        "similar": {"label": text, "count": 9, "rows": [link]},
+        "context": text,
         "change": {"sentence": text, "steps": [step], "outlierness_text": "3"},
         "change_missing": None,
         "rarity": None,

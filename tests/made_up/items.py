@@ -18,13 +18,42 @@ def series(count=3, length=500):
     return _items("series", "series", [_series_item(place, length) for place in range(count)])
 
 
+def events(count=3, length=500):
+    """Events of one series, and the series as a whole."""
+    made = _items("events", "event", [_series_item(place, length) for place in range(count)])
+    values = [math.sin(step / 9) for step in range(length)]
+    return {
+        **made,
+        "lead": f"{count} events in 1,000 steps: they take 90 of them (9 %).",
+        "scored": "step",
+        "timeline": {
+            "channels": [
+                {"name": "outlierness", "values": [0.1 * abs(value) for value in values]},
+                {"name": "vibration <b>", "values": values},
+            ],
+            "more": 2,
+            "threshold": 0.05,
+            "events": [
+                {"rank": rank, "start": 0.2 * rank, "stop": 0.2 * rank + 0.03, "name": f"event {rank}"}
+                for rank in range(1, count + 1)
+            ],
+            "labels": [f"step {10 * place}" for place in range(101)],
+        },
+    }
+
+
 def texts(count=3):
     """Messages with marked words."""
     return _items("texts", "message", [_text_item() for _ in range(count)])
 
 
 def _items(kind, noun, items):
-    names = {"images": "tile_{}.png", "series": "machine {}", "texts": "message {}"}
+    names = {
+        "images": "tile_{}.png",
+        "series": "machine {}",
+        "events": "steps {} to 9",
+        "texts": "message {}",
+    }
     anomalies = [
         {
             **anomaly(rank, len(items)),
@@ -35,6 +64,8 @@ def _items(kind, noun, items):
             "reasons": [],
             "others": {"count": 900, "share": 0.82, "share_text": "82 %"},
             "neighbors": [],
+            "similar": None,
+            "context": None,
             "change": None,
             "change_missing": None,
             "rarity": None,

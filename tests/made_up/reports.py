@@ -32,6 +32,7 @@ def table(shown=12, rest=30, rows=10_000):
         "groups": [group for group in groups if group["count"]],
         "anomalies": anomalies,
         "rest": others,
+        "compared": compared(anomalies),
         "columns": {
             "used": [
                 column("bytes_out", "number", "long tail: on a logarithmic scale", gaps=12),
@@ -74,6 +75,7 @@ def frame(kind, noun, *, odd, rows, shown):
         "anomalies": [],
         "rest": [],
         "n_unlisted": 0,
+        "compared": None,
         "trust": _trust(),
         "columns": None,
         "notes": ["3 rows hold no values at all and were left out.", "The file has 2 empty columns."],
@@ -152,7 +154,11 @@ def anomaly(rank, odd):
         "reasons": [
             category(first, 0.41) if direction == 0 else reason(first, direction, 0.41),
             reason(second, direction or -1, 0.22),
-            category("flag", 0.08),
+            {
+                **category("flag", 0.08),
+                "judgement": "at odds with service",
+                "scatter": scatter("service", "flag"),
+            },
             reason("hour_of_day", -1, 0.05, at=None),
         ],
         "others": {"count": 17, "share": 0.06, "share_text": "6 %"},
@@ -161,8 +167,18 @@ def anomaly(rank, odd):
         "change": _change(first, second) if rank % 3 else None,
         "change_missing": None if rank % 3 else "No change of a few variables brings it below the threshold.",
         "rarity": None,
+        "similar": similar(rank, odd),
+        "context": None,
         "item": None,
     }
+
+
+def similar(rank, odd):
+    """Other rows of the same group."""
+    ranks = [other for other in range((rank - 1) % len(GROUPS) + 1, odd + 1, len(GROUPS)) if other != rank]
+    rows = [{"rank": other, "name": plain_row(other, odd)["name"]} for other in ranks[:6]]
+    label = GROUPS[(rank - 1) % len(GROUPS)][0]
+    return {"label": label, "count": len(ranks), "rows": rows} if rows else None
 
 
 _NEAREST = [(17, "41 %"), (204, "22 %"), (3381, "9 %")]
@@ -184,16 +200,32 @@ def reason(name, direction, share, at=0.93):
         "relevance": 10 * share,
         "share": share,
         "share_text": f"{100 * share:.0f} %",
-        "usual": {
-            "low": "2.1",
-            "high": "48",
+        "usual": {"low": "2.1", "high": "48", "side": "above"},
+        "common": None,
+        "strip": {
+            "heights": [0.08, 0.3, 1.0, 0.6, 0.2, 0.0, 0.08],
+            "start": 0.03,
+            "stop": 0.78,
             "at": None if is_missing else at if direction > 0 else 1 - at,
-            "side": "above",
             "low_at": low_at,
             "high_at": high_at,
             "expected_at": (low_at + high_at) / 2,
+            "break_at": 0.87 if direction > 0 else None,
+            "ends": ["0:00", "24:00"] if is_missing else None,
+            "caption": "hour of the day" if is_missing else None,
         },
-        "common": None,
+        "scatter": None,
+    }
+
+
+def scatter(x, y):
+    """Usual rows on a line, and one that is not on it."""
+    return {
+        "x": {"name": x, "ticks": [[0.04, "1"], [0.96, "9"]]},
+        "y": {"name": y, "ticks": [[0.04, "0"], [0.96, "120"]]},
+        "points": [[place / 20, place / 20] for place in range(21)],
+        "at": [0.2, 0.9],
+        "count": 800,
     }
 
 
@@ -208,7 +240,13 @@ def category(name, share):
         "share": share,
         "share_text": f"{100 * share:.0f} %",
         "usual": None,
-        "common": [{"value": "'http'", "share_text": "71 %"}, {"value": "'smtp'", "share_text": "12 %"}],
+        "common": [
+            {"value": "'http'", "share": 0.71, "share_text": "71 %", "is_here": False},
+            {"value": "'smtp'", "share": 0.12, "share_text": "12 %", "is_here": False},
+            {"value": "'telnet'", "share": 0.0, "share_text": "none", "is_here": True},
+        ],
+        "strip": None,
+        "scatter": None,
     }
 
 
@@ -218,7 +256,28 @@ def neighbor(name, first, second, weight):
         {"name": second, "value": "2.2", "same": False},
         {"name": "flag", "value": "'SF'", "same": True},
     ]
-    return {"name": name, "is_odd": False, "assignment_text": weight, "values": values}
+    place = int(name.removeprefix("conn-"))
+    links = {"center": place, "rank": None}
+    return {"name": name, **links, "is_odd": False, "assignment_text": weight, "values": values}
+
+
+def compared(anomalies):
+    """The known rows that cards name."""
+    if not anomalies:
+        return None
+    near = [{"rank": row["rank"], "name": row["name"]} for row in anomalies[:6]]
+    rows = [
+        {
+            "center": place,
+            "name": f"conn-{place:05d}",
+            "is_odd": place == 204,
+            "values": ["36.1", "'SF'"],
+            "near": near,
+            "n_near": len(anomalies),
+        }
+        for place, _ in _NEAREST
+    ]
+    return {"columns": ["bytes_out", "flag"], "rows": rows}
 
 
 def _change(first, second):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _PIPELINES = {"sklearn.pipeline.Pipeline": True}
 # Steps that read texts as the values people mean by them: what is explained are these values.
 _READERS = {"whyodd.automatic.written.WrittenValues": True}
+# Steps that compare columns with rows alike in others.
+_GIVEN = {"whyodd.automatic.given.GivenContext": True}
 _SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
 
@@ -37,6 +39,15 @@ def split_reader(steps: Steps) -> tuple[Any, Steps]:
     """A first step that reads texts as values, None if there is none, and the steps after it."""
     is_reader = bool(steps) and find_entry(_READERS, steps[0][1])
     return (steps[0][1], steps[1:]) if is_reader else (None, steps)
+
+
+def find_given(steps: Steps) -> tuple[Any, list[Any]] | None:
+    """The step that compares rows in a context, and the columns it takes; None if there is none."""
+    for _, step in steps:
+        for _, part, columns in getattr(step, "transformers_", ()):
+            if find_entry(_GIVEN, part):
+                return part, list(columns)
+    return None
 
 
 def _best(model: Any) -> Any:

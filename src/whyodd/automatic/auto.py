@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.auto_report import AutoReport
-from whyodd.automatic.preparation import groups_of, prepare, variables_of
+from whyodd.automatic.context import context_names, in_context, with_context
+from whyodd.automatic.preparation import groups_of, prepare, settled, variables_of
 from whyodd.automatic.reading import read_table
+from whyodd.automatic.whole import Whole
 from whyodd.automatic.written import judge_table
 from whyodd.models.registry import Committee
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from whyodd.automatic.kinds import Column
     from whyodd.automatic.reading import RawTable
+    from whyodd.automatic.written import JudgedTable
 
 __all__ = ["AutoReport", "auto"]
 
@@ -37,6 +41,7 @@ def auto(
     trusted: bool = False,
     max_rows: int | None = None,
     types: Mapping[str, str] | None = None,
+    given: str | Sequence[str] | None = None,
     random_state: int = 0,
     progress: bool = False,
 ) -> Pipeline:
@@ -59,6 +64,10 @@ def auto(
     types : dict of str to str, optional
         Kinds of columns that overrule what the rules say, as in ``{"store": "code"}``: number, count, code,
         category, ordered category, yes/no, date, time of day, duration, free text, identifier.
+    given : str or sequence of str, optional
+        Columns of context, such as ``["machine", "time"]``, the most important first: rows are compared with
+        rows alike in them, and they are never blamed. Categories must be equal, numbers near; of dates the
+        weekday must be equal and the time of day near.
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
@@ -82,35 +91,75 @@ def auto(
     """
     _check_options(max_rows, random_state)
     table = read_table(frame)
-    if table.n_rows < 2:
-        raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
-    written, table, columns = judge_table(table, types)
+    _check_enough(table)
+    judged = judge_table(table, types)
+    if contexts := context_names(given):
+        judged = judged._replace(columns=with_context(judged.columns, contexts))
+    prepared = _prepared_rows(table, random_state)
+    if prepared is not None:
+        some = replace(judged.table, data=judged.table.rows(prepared), n_rows=prepared.size)
+        judged = judged._replace(table=some, whole=Whole(prepared, table.n_rows, {}))
+    return _learned(
+        judged, progress, trusted=bool(trusted), max_rows=max_rows, random_state=int(random_state)
+    )
+
+
+def auto_of_sample(
+    frame: Any,
+    whole: Whole,
+    *,
+    trusted: bool = False,
+    types: Mapping[str, str] | None = None,
+    random_state: int = 0,
+    progress: bool = False,
+) -> Pipeline:
+    """The pipeline of ``auto`` for a table of which ``frame`` holds some rows, chosen at random.
+
+    What these cannot know comes from ``whole``: the smallest and the largest values, how often values are
+    missing, and how often categories come.
+    """
+    _check_options(None, random_state)
+    table = read_table(frame)
+    _check_enough(table)
+    judged = judge_table(table, types, whole)
+    return _learned(judged, progress, trusted=bool(trusted), random_state=int(random_state))
+
+
+def _learned(judged: JudgedTable, progress: bool, **options: Any) -> Pipeline:
+    """The pipeline of a table, with ``options`` of its committee."""
+    table, whole, columns = judged.table, judged.whole, judged.columns
     _check_any_used(columns)
     with _announced(progress) as say:
         say("preparing columns")
-        preparation = prepare(columns)
-        prepared = _prepared_rows(table, random_state)
-        data = table.data if prepared is None else table.rows(prepared)
-        Z = np.asarray(preparation.fit_transform(data), dtype=np.float64)
+        preparation = prepare(columns, whole)
+        Z = np.asarray(preparation.fit_transform(table.data), dtype=np.float64)
         say("learning")
-        model = Committee(
-            bool(trusted),
-            groups=groups_of(preparation),
-            variables=variables_of(preparation),
-            max_rows=max_rows,
-            random_state=int(random_state),
-        ).fit(Z)
-        if prepared is not None:  # the model should know its rows by their places in the whole table
-            model.network_ = model.network_.with_rows_of(prepared, table.n_rows)
-    steps: list[tuple[str, Any]] = [] if written is None else [("written", written)]
+        groups, variables = groups_of(preparation), variables_of(preparation)
+        model = Committee(groups=groups, variables=variables, **options).fit(Z)
+        del model.seen_  # for partial_fit, which the steps before do not have; it would double the file
+        if whole is not None:
+            model.network_ = _of_whole(model.network_, whole, settled(preparation), table.data)
+    steps: list[tuple[str, Any]] = [] if judged.written is None else [("written", judged.written)]
     pipeline = Pipeline([*steps, ("columns", preparation), ("model", model)])
     network: Any = model.network_
     looked_at = ", ".join(view.name for view in network.views)
+    n_rows = table.n_rows if whole is None else whole.n_rows
     pipeline.auto_report_ = AutoReport(
-        table.n_rows, network.n_centers, tuple(columns), f"a committee that looks at {looked_at}"
+        n_rows,
+        network.n_centers,
+        tuple(columns),
+        f"a committee that looks at {looked_at}{in_context(columns)}",
     )
     _LOG.info("auto: %s", pipeline.auto_report_)
     return pipeline
+
+
+def _of_whole(network: Any, whole: Whole, preparation: Any, data: Any) -> Any:
+    """A committee that knows its rows by their places in the whole table, and how far its values go."""
+    seen = preparation.transform(whole.seen_in(data))
+    extent = np.vstack([network.extent, seen])
+    extent = np.stack([extent.min(axis=0), extent.max(axis=0)])
+    return replace(network.with_rows_of(whole.rows, whole.n_rows), extent=extent)
 
 
 def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
@@ -126,6 +175,11 @@ def _check_options(max_rows: object, random_state: object) -> None:
         raise ValueError(f"max_rows={max_rows!r}: expected a whole number of rows, at least 2.")
     if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
         raise ValueError(f"random_state={random_state!r}: expected a whole number, not negative.")
+
+
+def _check_enough(table: RawTable) -> None:
+    if table.n_rows < 2:
+        raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
 
 
 def _check_any_used(columns: Sequence[Column]) -> None:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _SECONDS = "datetime64[s]"
-CLOCK, _WEEK = "hour of the day", "day of the week"
+CLOCK, WEEK = "hour of the day", "day of the week"
 # Cycle -> (its length in seconds, the span in seconds from which a column shows all of it).
 _CYCLES = {
     CLOCK: (_DAY, _DAY),
-    _WEEK: (7.0 * _DAY, 7.0 * _DAY),
+    WEEK: (7.0 * _DAY, 7.0 * _DAY),
     "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
 }
 # Hours, weekdays and months, as whose values dates may be rare.
-_SLOTS = {CLOCK: 24, _WEEK: 7, "day of the year": 12}
+_SLOTS = {CLOCK: 24, WEEK: 7, "day of the year": 12}
 _ROUNDING = 1e-6  # of where a slot begins
 _ELAPSED = "time elapsed"
 _CLOCK_TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")

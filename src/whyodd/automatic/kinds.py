@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.automatic.reading import RawColumn, RawTable
+    from whyodd.automatic.whole import Whole
 
 Kind = Literal[
     "number",
@@ -112,17 +113,24 @@ class Column:
         return self.used_as != "nothing" and self.kind != "set aside"
 
 
-def judge_columns(table: RawTable, types: Mapping[str, str] | None = None) -> list[Column]:
-    """Kind of each column of the table; ``types`` are the kinds that people say columns have."""
+def judge_columns(
+    table: RawTable, types: Mapping[str, str] | None = None, whole: Whole | None = None
+) -> list[Column]:
+    """Kind of each column of the table; ``types`` are the kinds that people say columns have.
+
+    ``whole`` is what the table is a sample of, if it is one.
+    """
     from whyodd.automatic.overruling import checked_types, judge_as  # it asks for the rules below
 
     given = checked_types(types, table.names)
     table = _once(table)
     columns = []
-    for name, key, column in zip(table.names, table.keys, table.columns, strict=True):
+    for name, key, sampled in zip(table.names, table.keys, table.columns, strict=True):
+        known = None if whole is None else whole.columns.get(key)
+        column = sampled if known is None else known.completed(sampled)
         found = judge_as(column, name, given[name]) if name in given else judge(column, name)
         distinct, values = told_values(column, are_labels="category" in found["used_as"])
-        n_gaps = int(column.gaps.sum())
+        n_gaps = int(column.gaps.sum()) if known is None else known.n_gaps
         columns.append(Column(name, key, **found, n_gaps=n_gaps, n_distinct=distinct, values=values))
     return columns
 
@@ -167,7 +175,7 @@ def judge_labels(column: RawColumn, kind: Kind | None = None) -> dict[str, Any]:
 
 def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None:
     """Names, identifiers and free text: most rows have a value of their own, or texts are prose."""
-    n = column.present.size
+    n = column.n_present
     if n < ENOUGH_ROWS:
         return None
     n_own = 2 * len(distinct) - n  # at least so many values come once
@@ -213,26 +221,26 @@ def _judge_numbers(column: RawColumn, name: str) -> dict[str, Any]:
         return judge_constant(column)
     if column.family == "duration":
         return _used("duration", "number", "lengths of time, compared in seconds")
-    if n_distinct == 2 and numbers.size >= ENOUGH_ROWS:
+    if n_distinct == 2 and column.n_present >= ENOUGH_ROWS:
         is_yes_no = set(numbers.tolist()) == {0.0, 1.0}
         kind: Kind = "yes/no" if is_yes_no else "category"
         return _used(kind, "category", "it has only two values", "it has only two values")
     is_whole = bool(np.all(numbers == np.floor(numbers)))
     if not is_whole:
         return _used("number", "number", "numbers that are not all whole")
-    return _judge_whole_numbers(exact, numbers, n_distinct, name)
+    return _judge_whole_numbers(column, exact, numbers, n_distinct, name)
 
 
 def _judge_whole_numbers(
-    exact: NDArray[Any], numbers: NDArray[np.float64], n_distinct: int, name: str
+    column: RawColumn, exact: NDArray[Any], numbers: NDArray[np.float64], n_distinct: int, name: str
 ) -> dict[str, Any]:
-    word = _code_word(name)
-    if n_distinct == numbers.size >= ENOUGH_ROWS and (word or _counts_rows(exact)):
+    word, n = _code_word(name), column.n_present
+    if n_distinct == n >= ENOUGH_ROWS and (word or _counts_rows(exact, column.n_whole or n)):
         called = f", and its name ends in {word!r}" if word else " and go up with the rows, or fill a range"
         return aside("identifier", f"its whole numbers all differ{called}")
     if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
         return aside("identifier", "its whole numbers are too large to be told apart as numbers")
-    if word and n_distinct * _ROWS_PER_CODE <= numbers.size and numbers.size >= ENOUGH_ROWS:
+    if word and n_distinct * _ROWS_PER_CODE <= n and n >= ENOUGH_ROWS:
         why = f"whole numbers that repeat, and its name ends in {word!r}: told apart, not compared"
         return _used("code", "category", why, why)
     if numbers.min() >= 0.0:
@@ -284,10 +292,15 @@ def _have_one_form(texts: set[str]) -> bool:
     return len(forms) == 1 and "0" in forms.pop()
 
 
-def _counts_rows(numbers: NDArray[Any]) -> bool:
-    """Whether whole numbers that all differ are identifiers: increasing, or without large holes."""
+def _counts_rows(numbers: NDArray[Any], n: int) -> bool:
+    """Whether whole numbers that all differ are identifiers: increasing, or without large holes.
+
+    ``n`` is how many the column has. These may be a sample of m: in a range of m²/10, five pairs of m random
+    numbers would be equal on average, so that it says something that none is.
+    """
     is_increasing = bool(np.all(numbers[1:] > numbers[:-1]))
-    return is_increasing or float(numbers.max()) - float(numbers.min()) < 2.0 * numbers.size
+    extent = float(numbers.max()) - float(numbers.min())
+    return is_increasing or extent < min(2.0 * n, numbers.size**2 / 10.0)
 
 
 def check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> None:
@@ -297,8 +310,9 @@ def check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> N
         at = int(np.flatnonzero(~column.gaps)[np.argmax(beyond)])
         value = numbers[np.argmax(beyond)]
         remedy = "Replace infinite values by missing ones" if np.isinf(value) else "Use another unit"
+        where = f" in row {at}" if column.n_whole is None else ""
         raise ValueError(
-            f"Column {name!r} holds {value} in row {at}, expected numbers up to {_LARGEST:.0e}. {remedy}, "
+            f"Column {name!r} holds {value}{where}, expected numbers up to {_LARGEST:.0e}. {remedy}, "
             "or drop the column."
         )
     if 0.0 < np.ptp(numbers) < _SMALLEST:

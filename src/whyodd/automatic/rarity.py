@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
 # Categories are as rare as each other if one has at most so many times the rows of the other.
-_ALIKE = 2
+ALIKE = 2
 
 
 def surprise(share: float) -> float:
@@ -32,6 +32,12 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     So two equally likely values, or a hundred, are no surprise, and a country seen once is one. As many new
     rows will have a category never seen as had one of their own (Good and Turing), at least one: that is q.
 
+    Parameters
+    ----------
+    known : list of Counter or None, optional
+        For each column how many rows have each category, if ``fit`` is given only some rows; None where that
+        is not known.
+
     Attributes
     ----------
     categories_, entries_ : list of ndarray
@@ -40,10 +46,15 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         The entry of any other category, of each column.
     """
 
+    known: Sequence[Counter[Any] | None] | None = None  # of files of 0.2
+
+    def __init__(self, known: Sequence[Counter[Any] | None] | None = None) -> None:
+        self.known = known
+
     def fit(self, X: Any, y: None = None) -> Rarity:  # noqa: ARG002
         """Count the categories of each column of objects (n, k)."""
         self.n_features_in_ = X.shape[1]
-        found = [_entries(column) for column in X.T.tolist()]
+        found = [_entries(counts) for counts in category_counts(X, self.known)]
         self.categories_ = [np.array([*entries, None], dtype=object)[:-1] for entries, _ in found]
         self.entries_ = [np.array(list(entries.values())) for entries, _ in found]
         self.unseen_ = [unseen for _, unseen in found]
@@ -60,15 +71,20 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         return np.array([[known.get(value, new) for value in values] for values, known, new in columns]).T
 
 
-def _entries(values: Iterable[Hashable]) -> tuple[dict[Any, float], float]:
+def category_counts(X: Any, known: Sequence[Counter[Any] | None] | None) -> list[Counter[Any]]:
+    """How many rows have each category of the columns of X (n, k), unless that is known of more rows."""
+    known = [None] * X.shape[1] if known is None else known
+    return [Counter(column.tolist()) if of is None else of for column, of in zip(X.T, known, strict=True)]
+
+
+def _entries(counts: Counter[Any]) -> tuple[dict[Any, float], float]:
     """The entries of the categories, and of one that is new."""
-    counts = Counter(values)
     n = counts.total()
     sizes = np.sort(np.fromiter(counts.values(), dtype=np.intp))
     rows = np.concatenate([[0], np.cumsum(sizes)])
 
     def entry(count: int) -> float:
-        alike = int(np.searchsorted(sizes, _ALIKE * count, side="right"))
+        alike = int(np.searchsorted(sizes, ALIKE * count, side="right"))
         return surprise(int(rows[alike]) / n)
 
     n_own = int(np.count_nonzero(sizes == 1))

@@ -57,6 +57,10 @@ class RawColumn:
         Whether the frame says that the values are categories, numbers among them.
     is_ordered : bool
         Whether it says that they have an order.
+    n_whole : int or None
+        How many values the whole column has, if these are only some of them.
+    has_all : bool
+        Whether all its different values are among these.
     """
 
     values: NDArray[Any]
@@ -65,6 +69,13 @@ class RawColumn:
     example: type | None = None
     is_category: bool = False
     is_ordered: bool = False
+    n_whole: int | None = None
+    has_all: bool = True
+
+    @property
+    def n_present(self) -> int:
+        """How many values the different ones are of."""
+        return int(self.present.size) if self.n_whole is None or not self.has_all else self.n_whole
 
     @property
     def present(self) -> NDArray[Any]:
@@ -145,10 +156,11 @@ def _each_column(data: Any) -> Iterator[RawColumn]:
         yield from (_read_series(frame[:, j]) for j in range(frame.shape[1]))
         return
     array = np.asarray(data)
-    yield from (_read_values(array[:, j]) for j in range(array.shape[1]))
+    yield from (read_values(array[:, j]) for j in range(array.shape[1]))
 
 
-def _read_values(values: NDArray[Any]) -> RawColumn:
+def read_values(values: NDArray[Any]) -> RawColumn:
+    """A column of plain values (n,)."""
     if values.dtype.kind in _OF_DTYPE:
         gaps = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
         if values.dtype.kind in "mM":
@@ -188,8 +200,8 @@ def _read_series(series: nw.Series[Any]) -> RawColumn:
     if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
         series = series.dt.replace_time_zone(None)
     if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == nw.Boolean:
-        return _read_values(np.asarray(series.to_numpy()))
-    column = _read_values(_as_objects(series))
+        return read_values(np.asarray(series.to_numpy()))
+    column = read_values(_as_objects(series))
     is_category = series.dtype in (nw.Categorical, nw.Enum)
     is_ordered = series.dtype == nw.Enum or (is_category and nw.is_ordered_categorical(series))
     return replace(column, is_category=is_category, is_ordered=is_ordered)
@@ -201,6 +213,20 @@ def _seconds(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[np.float6
         spans = [np.timedelta64("NaT") if gap else v for v, gap in zip(values, gaps, strict=True)]
         values = np.array(spans, dtype="timedelta64[ns]")
     return np.where(gaps, np.nan, values / np.timedelta64(1, "s"))
+
+
+def plain_values(column: RawColumn, as_text: bool) -> NDArray[np.object_]:
+    """Values as plain objects (n,), None in the gaps; as texts if so asked."""
+    values: NDArray[np.object_] = without_unit(column.values).astype(object)
+    if as_text:
+        values[:] = [str(value) for value in values]
+    values[column.gaps] = None
+    return values
+
+
+def without_unit(values: Any) -> Any:
+    """Dates in the one unit in which NumPy makes dates of them, and not whole numbers."""
+    return values.astype("datetime64[us]") if values.dtype.kind == "M" else values
 
 
 def _as_objects(series: nw.Series[Any]) -> NDArray[np.object_]:

@@ -11,11 +11,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from whyodd.automatic.rarity import surprise
-from whyodd.automatic.reading import read_columns
+from whyodd.automatic.rarity import category_counts, surprise
+from whyodd.automatic.reading import plain_values, read_columns, without_unit
 from whyodd.maths.robust_scales import center_and_scale
 
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from whyodd.automatic.reading import RawColumn
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 
 def remember_columns(step: Any, X: Any) -> None:
     """Set ``n_features_in_`` and, if all names are text, ``feature_names_in_``."""
-    names = getattr(X, "columns", getattr(X, "column_names", None))
+    # Of an Arrow table the columns are no names.
+    names = getattr(X, "column_names", getattr(X, "columns", None))
     step.n_features_in_ = X.shape[1]
     if names is not None and all(isinstance(name, str) for name in names):
         step.feature_names_in_ = np.array(list(names), dtype=object)
@@ -49,7 +53,7 @@ class PlainValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
     def transform(self, X: Any) -> NDArray[np.object_]:
         """Objects (n, k)."""
         check_is_fitted(self, "n_features_in_")
-        return np.column_stack([_plain_values(column, self.as_text) for column in read_columns(X)])
+        return np.column_stack([plain_values(column, self.as_text) for column in read_columns(X)])
 
 
 class PlainNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
@@ -77,6 +81,12 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
     Several gaps are as surprising together as they are alone in sum, S = Σ_i s_i, but no more than that so
     many are missing. The mark of each is then √(s_i S): together they lie S away.
 
+    Parameters
+    ----------
+    known : tuple of (int, sequence of float), optional
+        Number of rows, and the share of them that each column is missing in, if ``fit`` is given only some
+        rows; NaN where that is not known.
+
     Attributes
     ----------
     marks_ : ndarray of shape (marks,)
@@ -87,20 +97,27 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
         What fills a gap where there was none.
     """
 
-    def __init__(self) -> None:
+    known: tuple[int, Sequence[float]] | None = None  # of files of 0.2
+
+    def __init__(self, known: tuple[int, Sequence[float]] | None = None) -> None:
         super().__init__(strategy="median", add_indicator=True)
+        self.known = known
 
     def fit(self, X: Any, y: None = None) -> FilledGaps:
         """Learn medians, scales, and shares of gaps from floats (n, k)."""
         super().fit(X, y)
         gaps = np.isnan(X)
-        shares = gaps.mean(axis=0)[self.indicator_.features_]
+        n, shares = len(X), gaps.mean(axis=0)
+        if self.known is not None:
+            n, shares = self.known[0], np.where(np.isnan(self.known[1]), shares, self.known[1])
+            self.indicator_.features_ = np.flatnonzero(shares > 0.0)
+        shares = shares[self.indicator_.features_]
         self.marks_ = np.array([max(surprise(share), 1.0) for share in shares])
         n_gaps = gaps[:, self.indicator_.features_].sum(axis=1)
         n_rows = [int(np.count_nonzero(n_gaps >= k)) for k in range(self.marks_.size + 1)]
         self.many_ = np.array([surprise(max(n, 1) / len(X)) for n in n_rows])
         center, scale = center_and_scale(np.where(gaps, self.statistics_, X))
-        self.first_gaps_ = center + surprise(1.0 / (len(X) + 1.0)) * scale
+        self.first_gaps_ = center + surprise(1.0 / (n + 1.0)) * scale
         self.first_gaps_[self.indicator_.features_] = self.statistics_[self.indicator_.features_]
         return self
 
@@ -174,6 +191,12 @@ class SurpriseEncoder(SimplexEncoder):
     So its squared distance from another one is at least -2 log p, as that of a number z standard deviations
     from the mean is z². An unseen category is as far from all others as one that was seen once.
 
+    Parameters
+    ----------
+    known : list of Counter or None, optional
+        For each column how many rows have each category, if ``fit`` is given only some rows; None where that
+        is not known. All others are those of the base.
+
     Attributes
     ----------
     entries_ : ndarray of shape (k,)
@@ -182,14 +205,48 @@ class SurpriseEncoder(SimplexEncoder):
         √(2 log n), the distance of an unseen category.
     """
 
+    known: Sequence[Counter[Any] | None] | None = None  # of files of 0.2
+
+    def __init__(
+        self,
+        *,
+        handle_unknown: str = "error",
+        max_categories: int | None = None,
+        sparse_output: bool = False,
+        known: Sequence[Counter[Any] | None] | None = None,
+    ) -> None:
+        super().__init__(
+            handle_unknown=handle_unknown, max_categories=max_categories, sparse_output=sparse_output
+        )
+        self.known = known
+
     def fit(self, X: Any, y: None = None) -> SurpriseEncoder:
         """Learn the categories and their shares from objects (n, columns)."""
-        super().fit(X, y)
-        seen = OneHotEncoder.transform(self, X)
-        n = len(seen)
-        self.entries_ = np.sqrt(-2.0 * np.log(np.clip(seen.sum(axis=0), 1.0, None) / n))
-        self.unseen_ = float(np.sqrt(2.0 * np.log(n + 1.0)))
+        if self.known is None:
+            super().fit(X, y)
+            totals, n = OneHotEncoder.transform(self, X).sum(axis=0), np.array(len(X))
+        else:
+            totals, n = self._fit_counts(category_counts(X, self.known))
+        self.entries_ = np.sqrt(-2.0 * np.log(np.clip(totals, 1.0, None) / n))
+        self.unseen_ = float(np.sqrt(2.0 * np.log(n.max() + 1.0)))
         return self
+
+    def _fit_counts(self, counts: list[Counter[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Learn the categories; rows that each entry counts (k,), and rows of the column it is of (k,)."""
+        orders = [_most_frequent_first(of) for of in counts]
+        # The base keeps the categories that come most often: these twice, all others once.
+        most = max(map(len, orders)) if self.max_categories is None else self.max_categories - 1
+        columns = [order + order[:most] for order in orders]
+        rows = np.empty((max(map(len, columns)), len(columns)), dtype=object)
+        weights = np.zeros(rows.shape)
+        for j, (order, column) in enumerate(zip(orders, columns, strict=True)):
+            rows[:, j] = column + column[:1] * (len(rows) - len(column))
+            weights[: len(order), j] = [counts[j][value] for value in order]
+        super().fit(rows)
+        seen, blocks = OneHotEncoder.transform(self, rows), self.blocks()
+        totals = [weights[:, j] @ seen[:, block] for j, block in enumerate(blocks)]
+        sizes = [block.stop - block.start for block in blocks]
+        return np.concatenate(totals), np.repeat(weights.sum(axis=0), sizes)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Entries (n, k)."""
@@ -199,6 +256,10 @@ class SurpriseEncoder(SimplexEncoder):
             Z[:, block] *= self.entries_[block]
             Z[unseen, block] = -self.unseen_ / np.sqrt(block.stop - block.start)
         return Z
+
+
+def _most_frequent_first(counts: Counter[Any]) -> list[Any]:
+    return sorted(counts, key=lambda value: (-counts[value], str(value)))
 
 
 def numbers_of(column: RawColumn, where: str) -> NDArray[np.float64]:
@@ -228,18 +289,5 @@ def _as_number(value: Any) -> float:
         return np.nan
 
 
-def _plain_values(column: RawColumn, as_text: bool) -> NDArray[np.object_]:
-    values: NDArray[np.object_] = _without_unit(column.values).astype(object)
-    if as_text:
-        values[:] = [str(value) for value in values]
-    values[column.gaps] = None
-    return values
-
-
 def _plain(value: Any) -> Any:
-    return _without_unit(value).item() if isinstance(value, np.generic) else value
-
-
-def _without_unit(values: Any) -> Any:
-    """Dates in the one unit in which NumPy makes dates of them, and not whole numbers."""
-    return values.astype("datetime64[us]") if values.dtype.kind == "M" else values
+    return without_unit(value).item() if isinstance(value, np.generic) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from whyodd.automatic.kinds import Column
     from whyodd.automatic.reading import RawTable
+    from whyodd.automatic.whole import Whole
     from whyodd.inputs.written import Recognized, Stray, Written
 
 # Kinds that texts may stand for; if people say that a column is of another, its texts stay as they are.
@@ -139,15 +140,33 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return [column for column in self.columns if column.key in places]
 
 
+class JudgedTable(NamedTuple):
+    """What reads the texts of a table, None if there is nothing to read; what was read; and its columns.
+
+    ``whole`` is what the table is a sample of, None if it is all there is.
+    """
+
+    written: WrittenValues | None
+    table: RawTable
+    whole: Whole | None
+    columns: list[Column]
+
+
 def judge_table(
-    table: RawTable, types: Mapping[str, str] | None = None
-) -> tuple[WrittenValues | None, RawTable, list[Column]]:
-    """What reads the texts of a table, None if there is nothing to read; the table read; and its columns."""
+    table: RawTable, types: Mapping[str, str] | None = None, whole: Whole | None = None
+) -> JudgedTable:
+    """Read the texts of a table, and say what its columns are."""
     written, found = find_written(table, types)
     if written is None:
-        return None, table, judge_columns(table, types)
+        return JudgedTable(None, table, whole, judge_columns(table, types, whole))
     table = read_table(written.fit(table.data).transform_known(table.data, found))
-    return written, table, told_columns(judge_columns(table, types), written, found)
+    if whole is not None:
+        whole = whole.read_by(written)
+        found = {
+            key: replace(one, strays=()) for key, one in found.items()
+        }  # how many there are is not known
+    columns = told_columns(judge_columns(table, types, whole), written, found)
+    return JudgedTable(written, table, whole, columns)
 
 
 def find_written(

@@ -11,15 +11,19 @@ from typer.core import TyperGroup
 
 from whyodd.cli.columns import columns
 from whyodd.cli.demo import demo
+from whyodd.cli.drift import drift
 from whyodd.cli.evaluate import evaluate
 from whyodd.cli.explain import explain
+from whyodd.cli.feedback import accept, feedback, reject
 from whyodd.cli.fit import fit
 from whyodd.cli.image import image
 from whyodd.cli.models import models
 from whyodd.cli.paper import paper
 from whyodd.cli.score import score
 from whyodd.cli.series import series
+from whyodd.cli.serve import serve
 from whyodd.cli.text import text
+from whyodd.cli.watch import watch
 from whyodd.io.terminal import printable
 from whyodd.version import __version__
 
@@ -75,11 +79,17 @@ app.command()(explain)
 app.command()(columns)
 app.command()(fit)
 app.command()(score)
+app.command()(accept)
+app.command()(reject)
+app.command()(feedback)
+app.command()(watch)
+app.command()(drift)
 app.command()(evaluate)
 app.command()(image)
 app.command()(series)
 app.command()(text)
 app.command()(models)
+app.command()(serve)
 app.command()(paper)
 
 

@@ -75,7 +75,7 @@ def judge(table: Table, types: dict[str, str]) -> list[Column]:
     from whyodd.automatic.written import judge_table
 
     try:
-        return judge_table(read_table(table.frame, what=table.name), types)[-1]
+        return judge_table(read_table(table.frame, what=table.name), types).columns
     except ValueError as error:
         raise ValueError(f"{table.name}: {error}") from None
 

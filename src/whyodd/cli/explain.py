@@ -16,11 +16,11 @@ from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
 from whyodd.cli.table_options import (
     AsJson,
     Columns,
-    Data,
     Drop,
     Encoding,
     FalseAlarms,
     Fdr,
+    Given,
     IdColumn,
     Method,
     Model,
@@ -38,11 +38,12 @@ from whyodd.cli.table_options import (
     tell,
     types_of,
 )
+from whyodd.io.parts import is_several
 from whyodd.io.results import TABLE_ENDINGS, put_table, put_text, write_files
-from whyodd.io.tables import shown
+from whyodd.io.tables import STANDARD_INPUT, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from whyodd.findings.findings import Findings
 
@@ -50,7 +51,15 @@ _DETAILED = 50  # rows of the report, at least
 
 
 def explain(
-    data: Data,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA",
+            help="Table: CSV, TSV, JSON (also .gz, .zst), Parquet, Arrow, Excel, ODS, SQLite or DuckDB; - is "
+            "standard input. Several files, a folder or a pattern such as 'folder/*.parquet' are parts of "
+            "one table, however large: each is explained into a file of the folder --out.",
+        ),
+    ],
     train: Train = None,
     model: Model = None,
     columns: Columns = None,
@@ -64,6 +73,7 @@ def explain(
         typer.Option(help="Columns to take as one, as in 'address=street,city'; may come several times."),
     ] = None,
     types: Types = None,
+    given: Given = None,
     method: Method = "dtd",
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to print.")] = 10,
     share: Share = None,
@@ -71,12 +81,22 @@ def explain(
     fdr: Fdr = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Reasons to write, a line per row and column: .csv, .tsv, .parquet or .jsonl."),
+        typer.Option(
+            help="Reasons to write, a line per row and column: .csv, .tsv, .parquet or .jsonl. Of a table in "
+            "parts a folder, with a file for each part and a line for each row."
+        ),
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Page to write: .html, one file with everything.")
     ] = None,
     seed: Seed = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Of a table in parts: let a Dask cluster do the work, as in tcp://10.0.0.5:8786."),
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Of a table in parts: replace the results that --out holds.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -86,14 +106,6 @@ def explain(
 
     Example: whyodd explain data.csv --id-column id --out reasons.csv --report report.html
     """
-    check_inputs(data, train, model, share)
-    check_limits(share=share, false_alarms=false_alarms, fdr=fdr)
-    outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, PAGE_ENDINGS))
-    check_outputs(*outputs, sources=(data, train, model))
-    check_installed(*(("jinja2",) if report is not None else ()))
-    grouped, given = groups_of(groups), types_of(types)
-    if given and model is not None:
-        raise typer.BadParameter("--type and --model exclude each other: pass --type to whyodd fit.")
     options = {
         "--train": train,
         "--model": model,
@@ -105,23 +117,44 @@ def explain(
         "--sheet": sheet,
         "--table": table,
         "--type": types,
+        "--given": given,
         "--method": method if method != "dtd" else None,
         "--share": share,
         "--false-alarms": false_alarms,
         "--fdr": fdr,
         "--seed": seed or None,
     }
+    if is_in_parts(data, out) or cluster is not None:
+        from whyodd.cli.parts import explain_parts
+
+        all_options = options | {"--report": report}
+        explain_parts(
+            data, out, all_options, top=top, cluster=cluster, restart=restart, as_json=as_json, quiet=quiet
+        )
+        return
+    (source,) = data
+    check_inputs(source, train, model, share)
+    check_limits(share=share, false_alarms=false_alarms, fdr=fdr)
+    outputs = (("--out", out, TABLE_ENDINGS), ("--report", report, PAGE_ENDINGS))
+    check_outputs(*outputs, sources=(source, train, model))
+    check_installed(*(("jinja2",) if report is not None else ()))
+    grouped, given_types = groups_of(groups), types_of(types)
+    if given_types and model is not None:
+        raise typer.BadParameter("--type and --model exclude each other: pass --type to whyodd fit.")
+    if given is not None and model is not None:
+        raise typer.BadParameter("--given and --model exclude each other: pass --given to whyodd fit.")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions, find_in_file
 
     found = find_in_file(
-        data,
+        source,
         train=train,
         model=model,
         chosen=ChosenColumns(names_of(columns), names_of(drop), id_column),
         files=FileOptions(encoding, sheet, table),
         groups=grouped,
-        types=given,
+        types=given_types,
+        given=names_of(given),
         method=method,
         top=top,
         share=share,
@@ -129,7 +162,7 @@ def explain(
         fdr=fdr,
         random_state=seed,
         progress=not quiet,
-        made_by=_command(data, options),
+        made_by=_command(source, options),
     )
     tell(found.notes)
     detailed = top if report is None else max(top, _DETAILED)
@@ -138,8 +171,13 @@ def explain(
     if as_json:
         typer.echo(json.dumps(summary, allow_nan=False))
         return
-    show(found, summary, data, top, Console())
+    show(found, summary, source, top, Console())
     say_written(out, report)
+
+
+def is_in_parts(data: Sequence[Path], out: Path | None) -> bool:
+    """Whether DATA is a table in parts: several files, or results that are to go to a folder."""
+    return is_several(data) or (data[0] != STANDARD_INPUT and out is not None and not out.suffix)
 
 
 def _command(data: Path, options: Mapping[str, Any]) -> str:
@@ -183,6 +221,8 @@ def show(found: Findings, summary: dict[str, Any], data: Path, top: int, console
         say(console, "\nOdd for the same reason:")
         for group in summary["groups"]:
             say(console, f"  {group['sentence']}")
+    if note := found.audit().note:
+        say(console, f"\n{note}")
 
 
 def id_title(found: Findings) -> str:

@@ -10,9 +10,13 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "plots",
     "polars": "files",
+    "pyarrow": "scale",
+    "python_multipart": "serve",
     "regex": "text",
     "skops": "saving",
     "snowballstemmer": "text",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 
 

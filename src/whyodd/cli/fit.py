@@ -18,6 +18,7 @@ from whyodd.cli.table_options import (
     Data,
     Drop,
     Encoding,
+    Given,
     IdColumn,
     Quiet,
     Seed,
@@ -50,6 +51,7 @@ def fit(
     sheet: Sheet = None,
     table: TableName = None,
     types: Types = None,
+    given: Given = None,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="All rows are known to be normal: learn from all of them.")
     ] = False,
@@ -65,7 +67,7 @@ def fit(
     check_inputs(data, None, None)
     check_outputs(("--out", out, ()), sources=(data,))
     check_installed("skops")
-    given = types_of(types)
+    given_types = types_of(types)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions
     from whyodd.io.saving import save
@@ -77,7 +79,8 @@ def fit(
         chosen=chosen,
         files=FileOptions(encoding, sheet, table),
         trusted=trusted,
-        types=given,
+        types=given_types,
+        given=names_of(given),
         share=share,
         seed=seed,
         progress=not quiet,
@@ -100,6 +103,7 @@ def fit_table(
     files: FileOptions | None = None,
     trusted: bool = False,
     types: Mapping[str, str] | None = None,
+    given: Sequence[str] = (),
     share: float | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -119,6 +123,8 @@ def fit_table(
         Whether all rows are known to be normal, as those of ``whyodd explain --train`` are.
     types : dict of str to str, optional
         Kinds of columns that overrule what the rules say.
+    given : sequence of str
+        Columns of context, in which rows are compared.
     share : float, optional
         Put the threshold where this share of the rows exceeds it; by default where the model has it.
     seed : int, default 0
@@ -129,15 +135,23 @@ def fit_table(
         Gains what was noticed when the file was read.
     """
     from whyodd.cli.tables import ChosenColumns, read_tables
-    from whyodd.findings.find import find_in, learn
+    from whyodd.findings.find import check_not_id, find_in, learn
 
-    table, _ = read_tables(data, None, chosen or ChosenColumns(), files)
+    chosen = chosen or ChosenColumns()
+    check_not_id(given, chosen.id_column)
+    table, _ = read_tables(data, None, chosen, files)
     if notes is not None:
         notes += table.notes
+    options: dict[str, Any] = {
+        "types": types,
+        "given": given,
+        "random_state": seed,
+        "progress": progress,
+    }
     if share is None:
-        return learn(table, trusted=trusted, types=types, random_state=seed, progress=progress)
+        return learn(table, trusted=trusted, **options)
     known = replace(table) if trusted else None
-    found = find_in(table, known, share=share, types=types, random_state=seed, progress=progress)
+    found = find_in(table, known, share=share, **options)
     found.model[-1].threshold_ = found.threshold
     return found.model
 

@@ -1,11 +1,11 @@
-"""``whyodd image``: where pictures are odd, as heatmaps and a ranked table."""
+"""``whyodd image``: which pictures are odd, and where."""
 
 from __future__ import annotations
 
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,13 +14,33 @@ from rich.text import Text
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
-from whyodd.cli.picture_files import prepare_folder, table_lines, write_results
-from whyodd.explanations.sentences import number, percent
+from whyodd.explanations.sentences import number
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
-    from whyodd.findings.pictures import OddPictures
+    from collections.abc import Sequence
+
+    from whyodd.findings.findings import Findings
+    from whyodd.images import ImageDetector
 
 _SHOWN = 10  # rows of the table
+_PAPER = {
+    "patch": 7,
+    "stride": 1,
+    "scale": "1",
+    "border": "valid",
+    "max_patches": 20_000,
+    "nu": 0.1,
+    "q": 2.0,
+}
+
+
+class Features(StrEnum):
+    """What places of pictures are compared by."""
+
+    AUTO = "auto"
+    CONTRAST = "contrast"
+    DEEP = "deep"
 
 
 class Border(StrEnum):
@@ -32,120 +52,166 @@ class Border(StrEnum):
     ZERO = "zero"
 
 
-def _scales(text: str) -> tuple[int, ...]:
-    """Scales of a list such as "4,8,16"."""
-    try:
-        scales = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        scales = (0,)
-    if min(scales) < 1:
-        raise typer.BadParameter(f"{text!r}: expected whole numbers of at least 1, such as 1 or 4,8,16.")
-    return scales
-
-
 def image(
-    normal: Annotated[Path, typer.Argument(help="Normal pictures: a file or a folder.")],
+    normal: Annotated[
+        Path, typer.Argument(help="Normal pictures, a file or a folder; with --model those to judge.")
+    ],
     test: Annotated[
         Path | None,
-        typer.Argument(help="Pictures to explain. By default the normal ones, by all their other patches."),
+        typer.Argument(help="Pictures to judge. By default the normal ones, each by all the others."),
     ] = None,
-    patch: Annotated[int, typer.Option(min=1, help="Width and height of a patch, in pixels.")] = 7,
-    stride: Annotated[int, typer.Option(min=1, help="Steps between windows.")] = 1,
-    scale: Annotated[
-        str, typer.Option(help="Look at means over so many pixels a side; several as in 4,8,16.")
-    ] = "1",
-    border: Annotated[Border, typer.Option(help="What windows see beyond the edges.")] = Border.VALID,
+    model: Annotated[Path | None, typer.Option(help="Judge by a model that --save has written.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the model in this file, for --model.")] = None,
+    features: Annotated[
+        Features, typer.Option(help="Compare by local contrast, or a pretrained network too if installed.")
+    ] = Features.AUTO,
+    false_alarms: Annotated[
+        float | None, typer.Option(min=1e-6, max=0.5, help="Share of normal pictures called odd: 0.05.")
+    ] = None,
     width: Annotated[int | None, typer.Option(min=1, help="Make all pictures this wide first.")] = None,
-    contrast: Annotated[bool, typer.Option("--contrast", help="Take out changes of light.")] = False,
-    max_patches: Annotated[int, typer.Option(min=2, help="Patches to train on.")] = 20_000,
-    nu: Annotated[
-        float, typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers in training.")
-    ] = 0.1,
-    q: Annotated[float, typer.Option(min=0.01, help="Degree of the kernel: 1 Laplacian, 2 Gaussian.")] = 2.0,
-    seed: Annotated[int, typer.Option(min=0, help="Which patches are drawn.")] = 0,
-    top: Annotated[int | None, typer.Option(min=1, help="Draw only so many of the oddest pictures.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which places are drawn.")] = 0,
+    top: Annotated[int | None, typer.Option(min=1, help="Show so many of the oddest on the page.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("heatmaps"),
+    arrays: Annotated[
+        bool, typer.Option("--arrays", help="Also write NAME.npy, the relevance, and NAME-mask.npy.")
+    ] = False,
     report: Annotated[Path | None, typer.Option(help="Page to write: .html, one file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and warnings.")] = False,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's one-class SVM on patches; options below are for it.")
+    ] = False,
+    patch: Annotated[int | None, typer.Option(min=1, help="Width and height of a patch: 7.")] = None,
+    stride: Annotated[int | None, typer.Option(min=1, help="Steps between windows: 1.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Look at means over so many pixels a side; several as in 4,8,16.")
+    ] = None,
+    border: Annotated[Border | None, typer.Option(help="What windows see beyond the edges: valid.")] = None,
+    contrast: Annotated[bool, typer.Option("--contrast", help="Take out changes of light.")] = False,
+    max_patches: Annotated[int | None, typer.Option(min=2, help="Patches to train on: 20,000.")] = None,
+    nu: Annotated[
+        float | None, typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers: 0.1.")
+    ] = None,
+    q: Annotated[
+        float | None, typer.Option(min=0.01, help="Degree of the kernel: 1 Laplacian, 2 Gaussian.")
+    ] = None,
 ) -> None:
-    """Learn what normal pictures look like, then show which pixels make others odd.
+    """Learn what normal pictures look like, then say which others are odd, and show where.
 
-    Trains a one-class SVM on small patches. Writes scores.csv, a heatmap of each picture beside its edges,
-    all with the same colours, and the strangest window of the three oddest.
+    Writes scores.csv, a picture of each with its odd regions outlined and coloured, and contact-sheet.png. An
+    interrupted run goes on where it stopped.
 
-    Example: whyodd image normal/ test/ --patch 7 --out heatmaps/
+    Example: whyodd image normal/ test/ --out heatmaps/ --report odd.html
 
-    Example: whyodd image picture.png --width 256
+    Example: whyodd image normal/ --save tiles.whyodd; whyodd image today/ --model tiles.whyodd
+
+    Example: whyodd image normal/ test/ --paper --patch 7 --out heatmaps/
     """
-    # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.findings.pictures import Settings, explain_pictures
+    given: dict[str, Any] = {
+        "patch": patch, "stride": stride, "scale": scale, "border": border, "max_patches": max_patches,
+        "nu": nu, "q": q,
+    }  # fmt: skip
+    if not paper:
+        _check_no_paper({**given, "contrast": contrast or None})
+    check_outputs(("--report", report, PAGE_ENDINGS), ("--save", save, ()), sources=(normal, test, model))
+    if paper:
+        from whyodd.cli.patch_image import explain_by_patches
 
-    settings = Settings(
-        patch=patch,
-        stride=stride,
-        scale=_scales(scale),
-        border=border.value,
-        width=width,
-        contrast=contrast,
-        max_patches=max_patches,
-        nu=nu,
-        q=q,
-        seed=seed,
-    )
-    check_outputs(("--report", report, PAGE_ENDINGS), sources=(normal, test))
-    check_installed(*(("jinja2",) if report is not None else ()))
-    prepare_folder(out, [path for path in (normal, test) if path is not None])
-    result = explain_pictures(normal, test, settings, say=_hush if quiet else _say, progress=not quiet)
-    written = write_results(result, out, top=top, progress=not quiet)
-    if report is not None:
-        result.found.report(report)
-    if as_json:
-        typer.echo(json.dumps(list(table_lines(result, written)), indent=2))
+        settings = {name: _PAPER[name] if value is None else value for name, value in given.items()}
+        if model is not None or save is not None or arrays or false_alarms is not None:
+            raise typer.BadParameter("--paper has no --model, --save, --arrays or --false-alarms.")
+        explain_by_patches(
+            normal,
+            test,
+            settings,
+            width=width,
+            contrast=contrast,
+            seed=seed,
+            top=top,
+            out=out,
+            report=report,
+            as_json=as_json,
+            quiet=quiet,
+        )
         return
-    show(result, Console(), settings.width)
-    typer.echo(f"\nHeatmaps and scores.csv: {out}")
-    say_written(report)
+    if model is not None and test is not None:
+        raise typer.BadParameter("--model has learned normal pictures already: pass only those to judge.")
+    extras = [*(["jinja2"] if report else []), *(["skops"] if save or model else [])]
+    check_installed("PIL", *extras)
+    # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
+    from whyodd.cli.image_run import ImageRun
 
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)
-
-
-def _hush(text: str) -> None:
-    """Not said, since nobody wants to hear it."""
-
-
-def show(result: OddPictures, console: Console, width: int | None = None) -> None:
-    """Print the oddest pictures, and where they are odd; ``width`` they were brought to."""
-    from whyodd.findings.pictures import count
-
-    e, shown = result.explanation, result.explanation[:_SHOWN]
-    trained = f"A one-class SVM learned the patches of {count(result.n_trained)}."
-    console.print(
-        f"{trained} The oddest of {count(len(e))}:\n" if len(e) > 1 else f"{trained}\n", highlight=False
+    run = ImageRun(
+        normal, test, model, out, features.value, false_alarms, width, seed, arrays=arrays, quiet=quiet
     )
+    found, lines = run.found(top)
+    if save is not None:
+        from whyodd.io.saving import save as save_model
+
+        save_model(found.model, save)
+    if report is not None:
+        found.report(report, 50 if top is None else top)
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {"notes": list(found.notes), "threshold": found.threshold, "pictures": lines}, indent=2
+            )
+        )
+        return
+    show(found, lines, Console())
+    typer.echo(f"\nscores.csv, contact-sheet.png and a picture of each: {printable(str(out))}")
+    say_written(report, save)
+
+
+def _check_no_paper(given: dict[str, Any]) -> None:
+    names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+    if names:
+        raise typer.BadParameter(
+            f"{' and '.join(names)}: only for the paper's model of patches. Add --paper, or leave it out."
+        )
+
+
+def load_detector(path: Path) -> ImageDetector:
+    """The model that ``--save`` has written."""
+    from whyodd.images import ImageDetector
+    from whyodd.io.saving import load
+
+    found = load(path)
+    if not isinstance(found, ImageDetector):
+        raise ValueError(  # noqa: TRY004 - of a file, told in one sentence
+            f"{path} holds a {type(found).__name__}, expected a model of whyodd image --save."
+        )
+    return found
+
+
+def show(found: Findings, lines: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print which pictures are odd, how odd, and where."""
+    for note in found.notes:
+        console.print(Text(printable(note)), style="dim")
+    console.print(Text(f"\n{_headline(found)}\n"), highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("picture", min_width=9, overflow="fold")
-    for title in ("outlierness\nper window", "in\nall", "on no\npixel", "strangest\nwindow"):
+    for title in ("outlier-\nness", "p-value", "odd\nregions"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("where", min_width=12)
-    columns = shown.table()
-    names = ("item", "per_window", "outlierness", "unexplained", "strangest_window", "where")
-    for rank, (name, mean, total, unexplained, strangest, where) in enumerate(
-        zip(*(columns[key] for key in names), strict=True), start=1
-    ):
-        scores = (number(mean), number(total), percent(unexplained / (total or 1.0)), number(strangest))
-        # Text, not str: a name in square brackets is no markup.
-        table.add_row(str(rank), Text(name), *scores, where)
-    console.print(table)
-    if result.usual is not None:
-        low, high = map(number, result.usual)
-        console.print(
-            f"\nNormal pictures, without themselves, have {low} to {high} per window.", highlight=False
+    table.add_column("where it is oddest", min_width=12)
+    for rank, line in enumerate(lines[:_SHOWN], start=1):
+        p_value = "" if line["p_value"] is None else f"{line['p_value']:.2g}"
+        style = "bold" if line["is_odd"] else ""
+        cells = (
+            str(rank),
+            Path(line["file"]).name,
+            number(line["outlierness"]),
+            p_value,
+            str(line["regions"]),
         )
-    if width is not None:
-        console.print(f"\nRows and columns are those of pictures {width} pixels wide.", highlight=False)
-    if len(set(e.n_windows.tolist())) > 1:
-        console.print("\nThe pictures differ in size, so they are ranked by their outlierness per window.")
+        table.add_row(*(Text(printable(cell), style=style) for cell in cells), line["where"])
+    console.print(table)
+
+
+def _headline(found: Findings) -> str:
+    n = "1 picture" if len(found) == 1 else f"{len(found):,} pictures"
+    if found.threshold is None:
+        return f"{n}, ranked: {found.threshold_source}."
+    cut = f"outlierness above {number(found.threshold)} ({found.threshold_source}; 1 is a usual picture)"
+    return f"{found.n_odd:,} of {n} {'is' if found.n_odd == 1 else 'are'} odd: {cut}."

@@ -1,10 +1,8 @@
-"""``whyodd series``: when a series is odd, and in which channels, as a picture and tables."""
+"""``whyodd series``: when a series is odd, in which channels and why, as tables, a picture and a page."""
 
 from __future__ import annotations
 
-import csv
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,17 +13,18 @@ from rich.text import Text
 
 from whyodd.cli.extras import check_installed
 from whyodd.cli.outputs import PAGE_ENDINGS, check_outputs, say_written
-from whyodd.explanations.sentences import number, percent
+from whyodd.explanations.sentences import number
 from whyodd.io.atomic import make_folder, replacing, save_figure
+from whyodd.io.table_kinds import ending_of
 from whyodd.io.tables import check_table
+from whyodd.io.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whyodd.findings.series import OddSpan
-    from whyodd.patches import PatchExplanation
+    from whyodd.findings.series import SeriesFindings
+    from whyodd.series import SeriesDetector
 
-_CHANNELS = 3  # of each window that are told
 _DOTS_PER_INCH = 150
 
 
@@ -34,16 +33,29 @@ def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
+def _lengths(text: str | None) -> tuple[int, ...] | None:
+    """Lengths of windows in a list such as "8,32"."""
+    if text is None:
+        return None
+    parts = _names(text)
+    if not parts or not all(part.isdigit() and int(part) > 0 for part in parts):
+        raise typer.BadParameter(f"--window {text}: expected lengths in steps, such as 32 or 8,32.")
+    return tuple(map(int, parts))
+
+
 def series(
     train: Annotated[
         Path, typer.Argument(help="Normal series: CSV, JSON, Parquet or Excel, a row per time step.")
     ],
     test: Annotated[
-        Path | None,
-        typer.Argument(help="Series to explain. By default the normal one, each window by all its others."),
+        list[Path] | None,
+        typer.Argument(
+            help="Series to judge, files or folders. By default the first one, each stretch by the others."
+        ),
     ] = None,
-    window: Annotated[int, typer.Option(min=1, help="Rows of a window: about one period, if any.")] = 32,
-    stride: Annotated[int, typer.Option(min=1, help="Steps between windows.")] = 1,
+    window: Annotated[
+        str | None, typer.Option(help="Steps of a window, or several as in 8,32. By default 8, 32 and 128.")
+    ] = None,
     time: Annotated[
         str | None, typer.Option(help="Column that tells the time. By default one of dates, or called time.")
     ] = None,
@@ -54,57 +66,110 @@ def series(
         str | None,
         typer.Option(help="Leave out these columns. If the time is left out, rows count as even steps."),
     ] = None,
-    max_patches: Annotated[int, typer.Option(min=2, help="Windows to train on.")] = 10_000,
-    nu: Annotated[
-        float, typer.Option(min=1e-6, max=1.0, help="Share of windows that may be outliers in training.")
-    ] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="Which windows are drawn.")] = 0,
-    top: Annotated[int, typer.Option(min=1, help="How many of the strangest places to list.")] = 5,
+    model: Annotated[
+        Path | None, typer.Option(help="Judge the series by this model, as written by --save.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep the model in this file, for --model.")] = None,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(help="Share of normal steps that may be called odd: 0.01, or about 100 steps."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many of the oddest events to list.")] = 10,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("series"),
-    report: Annotated[Path | None, typer.Option(help="Page to write: .html, one file.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Page to write: .html, one file. Of several series, one in the folder of each."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")] = False,
 ) -> None:
-    """Learn what a normal series looks like, then show when another one is odd, and in which channels.
+    """Learn what a normal series looks like, then tell when another one is odd, in which channels, and why.
 
-    Trains a one-class SVM on windows of the series, each channel in units of its standard deviation. Writes
-    series.png, strangest.png, relevance.csv (of each step and channel) and windows.csv (the strangest
-    places).
+    Compares windows of several lengths with the normal ones nearest to them. Writes steps.csv (how odd each
+    step is, how rare that is, and the relevance of each channel), events.csv (when it is odd, and what
+    changed) and series.png. Several series have a folder each, and a line each in scores.csv; if that is
+    interrupted, the same command goes on with the series that are left.
 
-    Example: whyodd series normal.csv today.csv --window 32 --out odd/
+    Example: whyodd series normal.csv today.csv --out odd/ --report odd.html
     """
-    for path in (train, test):
-        if path is not None:
-            check_table(path)
-    check_outputs(("--report", report, PAGE_ENDINGS), sources=(train, test))
-    check_installed("polars", "matplotlib", "PIL", *(("jinja2",) if report is not None else ()))
+    lengths = _lengths(window)
+    if model is not None and (lengths is not None or save is not None):
+        raise typer.BadParameter("--model has learned already: leave out --window and --save.")
+    files = series_files([train, *(test or ())] if model is not None or not test else test)
+    for path in files if model is not None else (train, *files):
+        check_table(path)
+    outputs = (("--report", report, PAGE_ENDINGS), ("--save", save, ()))
+    check_outputs(*outputs, sources=(train, model, *files))
+    needed = ["polars", "matplotlib", *(["jinja2"] if report is not None else [])]
+    check_installed(*needed, *(["skops"] if model is not None or save is not None else []))
     check_folder(out)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
-    from whyodd.findings.series import Settings, explain_series, odd_spans
+    from whyodd.cli.series_run import SeriesRun
+    from whyodd.findings.series import Columns, find_in_file, learn_from_file
+    from whyodd.io.journal import run_key
+    from whyodd.io.saving import save as keep
 
-    settings = Settings(
-        window=window,
-        stride=stride,
-        time=time,
-        columns=_names(columns),
-        drop=_names(drop),
-        max_patches=max_patches,
-        nu=nu,
-        seed=seed,
+    chosen = Columns(time, _names(columns), _names(drop))
+    options: dict[str, Any] = {"false_alarms": false_alarms, "progress": not quiet}
+    judge, notes = None if model is None else _loaded(model), list[str]()
+    if judge is None and test:
+        judge, notes = learn_from_file(train, chosen, windows=lengths, **options)
+        if save is not None:  # at once: if judging is interrupted, nothing need be learned again
+            keep(judge, save)
+    if judge is not None and len(files) > 1:
+        settings = {"windows": lengths, "false_alarms": false_alarms, "columns": repr(chosen)}
+        page = None if report is None else report.name
+        key = run_key([model or train], {**settings, "page": page, "out": str(out)})
+        run = SeriesRun(files, judge, chosen, out, key, false_alarms, page, quiet)
+        tell_several(run.judge(), notes, out, top, as_json=as_json)
+        say_written(save)
+        return
+    found = find_in_file(
+        files[0], chosen, model=judge, windows=lengths if judge is None else None, notes=notes, **options
     )
-    found = explain_series(train, test, settings, progress=not quiet)
     for note in () if as_json else found.notes:  # among the results then
-        typer.echo(f"Note: {note}", err=True)
-    e, spans = found.explanation, odd_spans(found.explanation, 0, top)
-    files = write_results(e, spans, out)
+        typer.echo(f"Note: {printable(note)}", err=True)
+    written = write_results(found, out)
+    if save is not None and not test:
+        keep(found.model, save)
     if report is not None:
         found.report(report)
     if as_json:
-        typer.echo(json.dumps(summary(e, spans, found.notes, files), indent=2))
+        typer.echo(json.dumps(summary(found, written), indent=2, allow_nan=False))
         return
-    show(e, spans, Console())
-    typer.echo(f"\n{', '.join(file.name for file in files)}: {out}")
-    say_written(report)
+    show(found, Console(), top)
+    typer.echo(f"\n{', '.join(file.name for file in written)}: {out}")
+    say_written(report, save)
+
+
+def _loaded(path: Path) -> SeriesDetector:
+    from whyodd.io.saving import load
+    from whyodd.series import SeriesDetector
+
+    model = load(path)
+    if not isinstance(model, SeriesDetector):
+        raise ValueError(  # noqa: TRY004 - of a file, told in one sentence
+            f"{path} holds a {type(model).__name__}, expected a model of whyodd series --save."
+        )
+    return model
+
+
+def series_files(paths: Sequence[Path]) -> list[Path]:
+    """The files that were named, and all tables of the folders among them, by name, each once."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        inside = [path]
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if _is_table(file))
+            if not inside:
+                raise FileNotFoundError(f"{path} holds no tables: expected files such as monday.csv.")
+        found |= dict.fromkeys(inside)
+    return list(found)
+
+
+def _is_table(file: Path) -> bool:
+    """Whether the name is that of a table; names that begin with a dot are other programs' notes."""
+    return ending_of(file) != "" and not file.name.startswith(".") and file.is_file()
 
 
 def check_folder(out: Path) -> None:
@@ -113,90 +178,92 @@ def check_folder(out: Path) -> None:
         raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")
 
 
-def write_results(e: PatchExplanation, spans: Sequence[OddSpan], out: Path) -> list[Path]:
-    """Write relevance.csv, windows.csv and the pictures; returns what was written."""
+def write_results(found: SeriesFindings, out: Path) -> list[Path]:
+    """Write steps.csv, events.csv and series.png; returns what was written."""
+    from whyodd.plots.events import events
     from whyodd.plots.figures import pyplot
-    from whyodd.plots.series import series as draw_series
-    from whyodd.plots.strangest import strangest
 
     make_folder(out)
-    write_relevance(e, out / "relevance.csv")
-    write_windows(spans, out / "windows.csv")
-    for figure, name in ((draw_series(e), "series.png"), (strangest(e), "strangest.png")):
-        save_figure(figure, out / name, _DOTS_PER_INCH)
-        pyplot().close(figure)
-    return [out / name for name in ("series.png", "strangest.png", "relevance.csv", "windows.csv")]
+    paths = [out / name for name in ("steps.csv", "events.csv", "series.png")]
+    write_table(found.steps(), paths[0])
+    write_table(found.odd.table(), paths[1])
+    figure = events(found.explanation)
+    save_figure(figure, paths[2], _DOTS_PER_INCH)
+    pyplot().close(figure)
+    return paths
 
 
-def write_relevance(e: PatchExplanation, path: Path) -> None:
-    """Write a row for each step: its time or number, its relevance, and that of each channel.
+def write_table(columns: dict[str, Any], path: Path) -> None:
+    """Write columns as CSV, complete or not at all; blank where there is no value."""
+    import numpy as np
 
-    Blank where no window without a gap looks at the step.
-    """
-    from whyodd.findings.series import is_seen, step_text
+    from whyodd.inputs.frames import build_frame, implementation
 
-    item, heat = e.items[0], e.heatmap(0).reshape(len(e.data[0]), -1)
-    seen = is_seen(e, 0)
-    first = "step" if item.times is None else "time (UTC)" if item.is_utc else "time"
-    with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow((first, "all channels", *e.channels))
-        for step, parts in enumerate(heat.tolist()):
-            told = (sum(parts), *parts) if seen[step] else ("",) * (1 + len(parts))
-            writer.writerow((step_text(item, step), *told))
+    first = np.asarray(next(iter(columns.values())))
+    is_finer = first.dtype.kind == "M" and bool((first != first.astype("datetime64[s]")).any())
+    with replacing(path) as draft:
+        # Dates as people write them, not as ISO has it; to the second, unless one says more.
+        dates = "%Y-%m-%d %H:%M:%S%.6f" if is_finer else "%Y-%m-%d %H:%M:%S"
+        build_frame(columns, implementation("POLARS")).write_csv(draft, datetime_format=dates)
 
 
-def write_windows(spans: Sequence[OddSpan], path: Path) -> None:
-    """Write a row for each of the strangest places, the strangest first."""
-    with replacing(path) as draft, draft.open("x", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ("rank", "from", "to", "first_row", "last_row", "relevance", "outlierness", "channels")
-        )
-        for rank, span in enumerate(spans, start=1):
-            rows = (span.start, span.stop - 1)
-            writer.writerow(
-                (rank, span.since, span.until, *rows, span.relevance, span.outlierness, channels_text(span))
-            )
-
-
-def channels_text(span: OddSpan) -> str:
-    """Channels with the most relevance in a window, and their shares."""
-    return ", ".join(f"{name} {percent(part)}" for name, part in list(span.channels.items())[:_CHANNELS])
-
-
-def summary(
-    e: PatchExplanation, spans: Sequence[OddSpan], notes: Sequence[str], files: Sequence[Path]
-) -> dict[str, Any]:
+def summary(found: SeriesFindings, files: Sequence[Path]) -> dict[str, Any]:
     """All that the command tells, as a plain dictionary."""
     return {
-        "why": e.why(0),
-        "outlierness": float(e.outlierness[0]),
-        "unexplained": float(e.unexplained[0]),
-        "channels": e.by_channel(0),
-        "windows": [asdict(span) for span in spans],
-        "notes": list(notes),
+        "headline": found.headline,
+        "steps": len(found),
+        "odd": found.n_odd,
+        "threshold": found.threshold,
+        "threshold_source": found.threshold_source,
+        **{key: value for key, value in found.odd.to_dict().items() if key in ("channels", "events")},
+        "notes": list(found.notes),
         "files": [str(file) for file in files],
     }
 
 
-def show(e: PatchExplanation, spans: Sequence[OddSpan], console: Console) -> None:
-    """Print where the series is odd, and its strangest places."""
+def show(found: SeriesFindings, console: Console, top: int) -> None:
+    """Print how many events there are, and the oddest of them."""
     # Text, not str: a name in square brackets is no markup.
-    console.print(Text(f"{e.names[0]}: {e.why(0)}"), highlight=False)
-    if not spans:
+    console.print(Text(f"{found.title}: {found.headline}"), highlight=False)
+    e = found.odd[:top]
+    if found.n_odd == 0:
+        console.print(Text(f"\nOddest at {e.names[0]} ({found.how_odd(0)}):\n{e.why(0)}"), highlight=False)
         return
-    console.print("\nWhere most of the relevance is:\n")
+    console.print(Text(f"The oddest is {found.how_odd(0)}.\n"), highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right", no_wrap=True)
-    for title in ("from", "to"):
-        table.add_column(title, min_width=10)
-    for title in ("rele-\nvance", "of\nall", "outlier-\nness"):
-        table.add_column(title, justify="right", no_wrap=True)
-    if len(e.channels) > 1:
-        table.add_column("channels", min_width=10, overflow="fold")
-    for rank, span in enumerate(spans, start=1):
-        numbers = (number(span.relevance), percent(span.share), number(span.outlierness))
-        told = [Text(channels_text(span))] if len(e.channels) > 1 else []
-        table.add_row(str(rank), span.since, span.until, *numbers, *told)
+    table.add_column("when", min_width=10, max_width=24)
+    table.add_column("outlier-\nness", justify="right", no_wrap=True)
+    table.add_column("why", min_width=20, overflow="fold")
+    for i in range(len(e)):
+        cells = (e.names[i], number(float(e.outlierness[i])), e.why(i))
+        table.add_row(str(i + 1), *map(Text, cells))
     console.print(table)
+    if more := len(found.odd) - len(e):
+        console.print(f"and {more:,} more, in events.csv", highlight=False)
+
+
+def tell_several(
+    lines: Sequence[dict[str, Any]], notes: Sequence[str], out: Path, top: int, *, as_json: bool
+) -> None:
+    """Print how odd each of several series is, and the oddest event of each; what was noticed before."""
+    told = [{"file": line["file"], **line["summary"]} for line in lines]
+    if as_json:
+        typer.echo(json.dumps({"notes": list(notes), "series": told}, indent=2, allow_nan=False))
+        return
+    for note in (*notes, *(note for each in told for note in each["notes"])):
+        typer.echo(f"Note: {printable(note)}", err=True)
+    console, odd = Console(), sum(line["is_odd"] for line in lines)
+    console.print(f"{odd:,} of {len(lines):,} series have odd events.\n", highlight=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("series", overflow="fold")
+    table.add_column("events", justify="right", no_wrap=True)
+    table.add_column("outlier-\nness", justify="right", no_wrap=True)
+    table.add_column("oddest", min_width=20, overflow="fold")
+    for line in lines[:top]:
+        cells = (Path(line["file"]).name, f"{line['events']:,}", number(line["outlierness"]))
+        table.add_row(*(Text(printable(cell)) for cell in (*cells, f"{line['when']}: {line['why']}")))
+    console.print(table)
+    if len(lines) > top:
+        console.print(f"and {len(lines) - top:,} more, in scores.csv", highlight=False)
+    typer.echo(f"\nscores.csv and a folder for each series: {out}")

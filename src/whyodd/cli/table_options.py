@@ -97,6 +97,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")]
 
 
+Given = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of context, as in machine,time, the most important first: rows are compared with rows "
+        "alike in them, and they are never blamed."
+    ),
+]
+
+
 def names_of(text: str | None) -> tuple[str, ...]:
     r"""Names in a list such as "a,b"; one that holds a comma is written as "a\,b".
 
@@ -155,20 +164,25 @@ def types_of(texts: list[str] | None) -> dict[str, str]:
 
 def check_inputs(data: Path, train: Path | None, model: Path | None, share: float | None = None) -> None:
     """Say what is wrong with the files to read, before anything is read."""
-    if train is not None and model is not None:
-        raise typer.BadParameter("--train and --model exclude each other: a model has learned already.")
     if model is not None and share is not None:
         raise typer.BadParameter("--share is of the rows used for training: pass it to whyodd fit.")
     if train is not None and train == data:
         raise typer.BadParameter("--train is DATA itself, which is the default: leave it out.")
-    for path in (data, train):
-        if path is not None:
-            check_table(path)
+    check_table(data)
+    check_learned(model, train)
+    check_installed("polars", *(() if model is None else ("skops",)))
+
+
+def check_learned(model: Path | None, train: Path | None) -> None:
+    """Say what is wrong with what the rows are judged by."""
+    if train is not None and model is not None:
+        raise typer.BadParameter("--train and --model exclude each other: a model has learned already.")
+    if train is not None:
+        check_table(train)
     if model is not None and not model.exists():
         raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
     if model is not None and model.is_dir():
         raise IsADirectoryError(f"{model} is a folder, expected a file that whyodd fit wrote.")
-    check_installed("polars", *(() if model is None else ("skops",)))
 
 
 def check_limits(**limits: float | None) -> None:

@@ -41,16 +41,22 @@ def read_words(found: Findings) -> str:
 
 def model_words(found: Findings) -> str:
     """What the model is, and what it has learned from."""
-    report = found.auto_report
+    by_itself, known = found.known is found.table, found.known
+    return model_told(found.model, by_itself=by_itself, known=None if known is None else known.name)
+
+
+def model_told(model: Any, *, by_itself: bool, known: object) -> str:
+    """The same of a model, learned from the rows that it judges or from those of a table of some name."""
+    report: AutoReport | None = getattr(model, "auto_report_", None)
     if report is None:
-        last = getattr(found.model, "steps", [("", found.model)])[-1][1]
+        last = getattr(model, "steps", [("", model)])[-1][1]
         return f"Model: {type(last).__name__}."
     sample = f"{report.n_fitted:,} of " if report.n_fitted < report.n_rows else ""
     words = f"Model: {report.told.removesuffix('.')}, learned from {sample}{count_of_rows(report.n_rows)}"
-    if found.known is found.table:
+    if by_itself:
         words += ", no row judged by itself"
-    elif found.known is not None:
-        words += f" of {found.known.name}"
+    elif known is not None:
+        words += f" of {known}"
     return f"{words}.{_set_aside_words(report)}"
 
 

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from whyodd.findings.find import find_in
+from whyodd.findings.find import check_not_id, find_in
 from whyodd.findings.table import Table, no_column
 from whyodd.io.tables import STANDARD_INPUT, polars, read_table, shown, table_name
 
@@ -78,7 +78,9 @@ def find_in_file(
     groups, **options
         As for :func:`whyodd.findings.find.find_in`.
     """
-    table, known = read_tables(data, train, chosen or ChosenColumns(), files)
+    chosen = chosen or ChosenColumns()
+    check_not_id(options.get("given"), chosen.id_column)
+    table, known = read_tables(data, train, chosen, files)
     _check_groups(groups or {}, table)
     title = table.name if data == STANDARD_INPUT else shown(data.name)
     return find_in_tables(table, known, model, groups=groups, title=title, **options)
@@ -99,6 +101,13 @@ def read_tables(
     table, known = _read(data, chosen, files), None if train is None else _read(train, chosen, files)
     _check_named(chosen, table, known)
     return chosen.of(table), None if known is None else chosen.of(known)
+
+
+def read_both(old: Path, new: Path, chosen: ChosenColumns, files: FileOptions) -> tuple[Table, Table]:
+    """Two tables to compare; columns that are chosen must be in both."""
+    before, after = _read(old, chosen, files), _read(new, chosen, files)
+    _check_named(chosen, before, after)
+    return chosen.of(before), chosen.of(after)
 
 
 def _read(path: Path, chosen: ChosenColumns, files: FileOptions) -> Table:

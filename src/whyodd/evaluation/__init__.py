@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whyodd.evaluation.agreement import agreement, rank_correlation, top_overlap
+from whyodd.evaluation.audit import Audit, Pattern, audit
 from whyodd.evaluation.causes import Causes, causes
 from whyodd.evaluation.comparison import METRICS, Judged, Metric, compare
 from whyodd.evaluation.conservation import conservation_gap, unexplained_share
@@ -12,13 +13,16 @@ from whyodd.evaluation.stability import Continuity, Stability, continuity, stabi
 
 __all__ = [
     "METRICS",
+    "Audit",
     "Causes",
     "Continuity",
     "Judged",
     "Metric",
+    "Pattern",
     "Stability",
     "agreement",
     "area",
+    "audit",
     "average_precision",
     "causes",
     "compare",

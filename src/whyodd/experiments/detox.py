@@ -61,7 +61,7 @@ def _measured(run: Run, messages: Messages) -> dict[str, Any]:
     known, harmless = _parts(messages, run["n_train"])
     attacks = messages.attacks[: run["n_explained"]]
     harmless = harmless[: run["n_explained"]]
-    model = TextModel(nu=run["nu"], sigma=run["sigma"], min_df=run["min_df"]).fit(known)
+    model = TextModel(nu=run["nu"], sigma=run["sigma"], min_df=run["min_df"], paper=True).fit(known)
     explained = {"attack": model.explain(attacks), "harmless": model.explain(harmless)}
     counts = _document_counts(known)
     found: dict[str, Any] = {

@@ -252,6 +252,26 @@ def explain_prepared(
             report=report,
         )
         parts = chosen.decompose(task, settings)
+    e = explanation_of(prepared, parts, own=own, groups=groups, method=method, rows=rows, ids=ids)
+    is_sampled = _misses(parts) > _SMALL_GAP
+    return replace(
+        e,
+        exactness="sampled" if is_sampled else chosen.exactness_of(prepared.network),
+        fidelity=_fidelity(prepared.network, parts) if method == "dtd" else None,
+    )
+
+
+def explanation_of(
+    prepared: PreparedRows,
+    parts: Decomposition,
+    *,
+    own: Indices | None = None,
+    groups: Groups | None = None,
+    method: str = "dtd",
+    rows: Indices | None = None,
+    ids: tuple[Any, ...] | None = None,
+) -> Explanation:
+    """Explanation of rows that were decomposed; parameters as of :func:`explain_prepared`."""
     relevance = prepared.in_variables(parts.relevance)
     variables, names = prepared.variables, prepared.variables.names
     if groups is not None:
@@ -278,8 +298,7 @@ def explain_prepared(
         ids=ids,
         spoken=spoken,
         texts=None if prepared.texts is None else variables.grouped(prepared.texts),
-        exactness="sampled" if _misses(parts) > _SMALL_GAP else chosen.exactness_of(prepared.network),
-        fidelity=_fidelity(prepared.network, parts) if method == "dtd" else None,
+        given=prepared.given,
     )
 
 
@@ -299,7 +318,7 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
     rows = PreparedRows.of_explanation(e)
     other = explain_prepared(rows, own=own, method=method, random_state=random_state)
     relevance = grouped_relevance(other.relevance, e.variables)
-    kept = ("feature_names", "data", "rows", "excluded", "variables", "ids", "texts")
+    kept = ("feature_names", "data", "rows", "excluded", "variables", "ids", "texts", "given")
     return replace(other, relevance=relevance, **{name: getattr(e, name) for name in kept})
 
 

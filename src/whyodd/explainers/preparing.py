@@ -11,11 +11,12 @@ from scipy import sparse
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import neuralize, threshold_of
-from whyodd.adapters.pipelines import split_pipeline, split_reader
+from whyodd.adapters.pipelines import find_given, split_pipeline, split_reader
 from whyodd.adapters.tracing import first_step, match_columns, raw_names, raw_values, trace, transform
 from whyodd.compute.points import to_dense
 from whyodd.explainers.columns import read_columns
 from whyodd.explainers.groups import sum_columns
+from whyodd.explanations.given import joined
 from whyodd.explanations.variables import Variables, constant_columns
 from whyodd.inputs.frames import as_frame
 from whyodd.inputs.matrices import as_matrix
@@ -30,10 +31,14 @@ if TYPE_CHECKING:
     from whyodd.adapters.pipelines import Steps
     from whyodd.adapters.tracing import Trace
     from whyodd.compute.points import Points
+    from whyodd.explanations.given import Given
     from whyodd.explanations.table import Explanation
     from whyodd.maths.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
+
+# No name of a column.
+_WRITTEN = "\0written"
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class PreparedRows:
         Outlierness above which the model calls a row an outlier, if it does.
     texts : ndarray of shape (n, d), optional
         What stands in cells that were read as values; None in all others.
+    given : Given, optional
+        The context in which the rows are compared.
     """
 
     network: Any
@@ -64,6 +71,7 @@ class PreparedRows:
     frame_kind: nw.Implementation | None
     threshold: float | None = None
     texts: NDArray[np.object_] | None = None
+    given: Given | None = None
 
     @classmethod
     def of_explanation(cls, e: Explanation) -> PreparedRows:
@@ -71,7 +79,7 @@ class PreparedRows:
         # Groups are those of an explanation, not of what is explained.
         variables = replace(e.variables or Variables(e.feature_names), groups=None)
         texts = None if e.variables is not None and e.variables.groups is not None else e.texts
-        return cls(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold, texts)
+        return cls(e.network, e.inputs, e.data, variables, e.frame_kind, e.threshold, texts, e.given)
 
     @classmethod
     def joined(cls, parts: Sequence[PreparedRows]) -> PreparedRows:
@@ -80,7 +88,14 @@ class PreparedRows:
         is_same = all(part.data is part.inputs for part in parts)
         data = inputs if is_same else _stacked([part.data for part in parts])
         texts = [part.texts for part in parts if part.texts is not None]
-        return replace(parts[0], inputs=inputs, data=data, texts=np.concatenate(texts) if texts else None)
+        given = [part.given for part in parts if part.given is not None]
+        return replace(
+            parts[0],
+            inputs=inputs,
+            data=data,
+            texts=np.concatenate(texts) if texts else None,
+            given=joined(given) if given else None,
+        )
 
     def __len__(self) -> int:
         return int(self.inputs.shape[0])
@@ -99,7 +114,9 @@ class PreparedRows:
         """Some of the rows."""
         inputs = self.inputs[rows]
         data = inputs if self.data is self.inputs else self.data[rows]
-        return replace(self, inputs=inputs, data=data, texts=None if self.texts is None else self.texts[rows])
+        texts = None if self.texts is None else self.texts[rows]
+        given = None if self.given is None else self.given[rows]
+        return replace(self, inputs=inputs, data=data, texts=texts, given=given)
 
     def in_precision(self, dtype: DTypeLike) -> PreparedRows:
         """The same rows in another precision."""
@@ -158,11 +175,39 @@ class PreparedModel:
             )
         found, variables, given, inputs, texts = self._transformed(X, inputs, with_texts=True)
         data = found.values(raw_values(given)[1], inputs)
-        return PreparedRows(self.network, inputs, data, variables, kind, self.threshold, texts)
+        context = self._context(given, variables)
+        return PreparedRows(self.network, inputs, data, variables, kind, self.threshold, texts, context)
+
+    def _context(self, X: Any, variables: Variables) -> Given | None:
+        """The context of rows, if the steps compare rows in one; each column is a variable then."""
+        found = find_given(self.steps)
+        if found is None:
+            return None
+        (step, keys), frame = found, as_frame(X)
+        columns = [variables.names.index(key) if isinstance(key, str) else int(key) for key in keys]
+        part = np.asarray(X)[:, columns] if frame is None else frame[:, columns].to_native()
+        return step.given(part, columns, variables.names, variables.formats)  # type: ignore[no-any-return]
+
+    def check_columns(self, X: Any) -> None:
+        """Say which columns the model needs that a frame, which may have no rows yet, does not have."""
+        fitted = _fitted_names(self._first)
+        if fitted is not None:
+            match_columns(X, fitted, unread=self._traced(fitted)[0].unread if self.steps else ())
 
     def inputs(self, X: Any) -> Points:
         """Rows (n, k) as they reach the network, and nothing else of them."""
         return self._transformed(X).inputs if self.steps else self._read(X)[0]
+
+    def variables_of(self, columns: Sequence[str] | None = None) -> Variables:
+        """The variables that rows with these columns are explained by.
+
+        ``columns``: what to call them if the model was fitted on an array; x0, x1, ... by default.
+        """
+        fitted = _fitted_names(self._first)
+        names = fitted or (None if columns is None else tuple(columns))
+        if names is None:
+            names = tuple(f"x{i}" for i in range(self._n_columns))
+        return self._traced(names)[1] if self.steps else self._plain_variables(names)
 
     def normal(self, rows: Any) -> Floats:
         """Normal rows (N, k) to compare with, dense."""
@@ -175,6 +220,19 @@ class PreparedModel:
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"normal, the X of normal rows: {error}") from error
+
+    @property
+    def _first(self) -> Any:
+        """What sees rows first, as they are given."""
+        if self.reader is not None:
+            return self.reader
+        return first_step(self.steps) if self.steps else self.model
+
+    @property
+    def _n_columns(self) -> int:
+        """How many columns rows have, as they are given."""
+        count = getattr(self._first, "n_features_in_", None)
+        return int(self.network.n_features if count is None else count)
 
     def _read(self, X: Any) -> tuple[Points, tuple[str, ...]]:
         given, names = read_columns(X, getattr(self.network, "n_features", None), _fitted_names(self.model))
@@ -189,7 +247,7 @@ class PreparedModel:
         return self._known[names]  # type: ignore[no-any-return]
 
     def _transformed(self, X: Any, inputs: Points | None = None, *, with_texts: bool = False) -> _Transformed:
-        fitted = _fitted_names(first_step(self.steps) if self.reader is None else self.reader)
+        fitted = _fitted_names(self._first)
         found, variables = self._traced(tuple(raw_names(X)) if fitted is None else fitted)
         given = match_columns(X, fitted, unread=found.unread)
         if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
@@ -197,7 +255,7 @@ class PreparedModel:
         texts = None
         if self.reader is not None:
             texts = self.reader.texts(given)[:, found.column] if with_texts else None
-            variables = replace(variables, formats=_formats(self.reader.formats(given), found))
+            variables = self._written(variables, given, found)
             given = self.reader.transform(given)
         if inputs is not None:
             return _Transformed(found, variables, given, inputs, texts)
@@ -205,6 +263,13 @@ class PreparedModel:
         Z = transform(self.steps, given, found)
         inputs = as_matrix(Z, what="What the steps before the model give", known_as=owners).values
         return _Transformed(found, variables, given, inputs, texts)
+
+    def _written(self, variables: Variables, given: Any, found: Trace) -> Variables:
+        """Variables with how their values are written."""
+        key = (_WRITTEN, *variables.names)
+        if key not in self._known:
+            self._known[key] = replace(variables, formats=_formats(self.reader.formats(given), found))
+        return self._known[key]  # type: ignore[no-any-return]
 
     def _traced(self, names: tuple[str, ...]) -> tuple[Trace, Variables]:
         """Where the variables of the network come from, by the names of raw columns."""
@@ -222,6 +287,7 @@ class PreparedModel:
                 origin=found.origin,
                 through=found.linear,
                 parts=found.parts,
+                relative=found.relative,
             )
             self._known[names] = found, variables
         return self._known[names]  # type: ignore[no-any-return]

@@ -32,7 +32,7 @@ class Kind:
     Attributes
     ----------
     name : str
-        "table", "images", "series" or "texts".
+        "table", "images", "series", "events" (of one series) or "texts".
     noun, nouns : str
         One item, and several.
     part, parts : str
@@ -60,6 +60,7 @@ class Kind:
 TABLE = Kind("table", "row", "rows", "variable", "variables")
 IMAGES = Kind("images", "image", "images", "pixel", "pixels")
 SERIES = Kind("series", "series", "series", "time step", "time steps")
+EVENTS = Kind("events", "event", "events", "channel", "channels")
 TEXTS = Kind("texts", "message", "messages", "word", "words")
 
 

@@ -6,15 +6,18 @@ import datetime as dt
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from whyodd.explanations.date_parts import odd_part, told_part
+from whyodd.explanations.date_parts import judged_part, named_part, odd_part, part_places, told_part
+from whyodd.explanations.resolution import resolution_of
 from whyodd.explanations.sentences import (
+    COMBINED,
+    Partner,
     all_digits,
     as_written,
+    at_resolution,
     duration,
     is_missing,
     is_number,
@@ -25,6 +28,7 @@ from whyodd.explanations.sentences import (
     text,
     value_texts,
 )
+from whyodd.explanations.sides import METHOD, nearest_of, sides_of
 from whyodd.explanations.variables import Decoded, Variables, as_numbers
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, KINDS
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from whyodd.explanations.given import Given
     from whyodd.explanations.sentences import Reason
     from whyodd.inputs.written import Written
 
@@ -44,17 +49,26 @@ if TYPE_CHECKING:
 _EXTREME, _USUAL = (0.01, 0.99), (0.05, 0.95)
 # What most of the rows that a value is compared with have.
 _MOST = (0.1, 0.9)
-# Ranges end at values that rows have: no half children.
-_METHOD: Final = "nearest"
 _NEAR = 0.1  # of the known rows: those with values around a value
 _ROUNDING = 1e-9  # of values that were scaled and back
 _DIGITS = range(3, 15)  # as many as tell a value from the ends of its range
 _ITSELF, _LIKE, _PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH))
 # Words by direction, for badges, groups and sentences alike.
 _IN_ITSELF_WORDS = {1: "too high", -1: "too low", 0: "unusual"}
-_LIKE_WORDS = {1: "high for rows like it", -1: "low for rows like it", 0: "in an unusual combination"}
+_LIKE_WORDS = {1: "high for rows like it", -1: "low for rows like it", 0: COMBINED}
 _PAIR_WORDS = "at odds with others"
-_RARE = "'(infrequent)'"  # what rare categories are called together
+# What comes before a range: of rows like it, of all.
+_LEADS = ("rows like it have", "usually")
+RARE = "(infrequent)"  # what rare categories are called together
+
+
+class Words(NamedTuple):
+    """What is said of a value: in a few words, in a sentence, and what else it speaks of."""
+
+    judged: str
+    told: str
+    partner: Partner | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +87,9 @@ class Comparisons:
     @cached_property
     def known(self) -> Decoded:
         """The rows that each row is compared with, in raw units."""
-        return self._decoded(self.network.centers)
+        if self.variables.decode is None:
+            return self._decoded(self.network.centers)
+        return self.variables.decoded_centers(self.network)
 
     @cached_property
     def usual(self) -> Decoded:
@@ -94,23 +110,52 @@ class Comparisons:
             if finite.size:
                 # Those that are not told may lie between two values, so that few rows have extremes too.
                 limits[[0, 3], variable] = np.quantile(finite, _EXTREME)
-                limits[1:3, variable] = np.quantile(finite, _USUAL, method=_METHOD)
+                limits[1:3, variable] = np.quantile(finite, _USUAL, method=METHOD)
         return limits
 
-    def usual_range(self, variable: int) -> tuple[float, float] | None:
-        """What most usual rows have of a number; None of anything else."""
-        low, high = self._limits[1:3, variable].tolist()
-        return None if np.isnan(low) else (low, high)
+    def resolution(self, variable: int) -> float:
+        """How fine the usual values of a number are; 0 of anything else."""
+        if variable not in self._resolutions:
+            self._resolutions[variable] = resolution_of(self.usual.numbers.get(variable, np.empty(0)))
+        return self._resolutions[variable]
+
+    @cached_property
+    def _resolutions(self) -> dict[int, float]:
+        return {}
+
+    def usual_range(self, variable: int, given: Given | None = None) -> tuple[float, float] | None:
+        """What most usual rows have of a number; None of anything else.
+
+        ``given``: the context of a row, without which a number that is compared in one has no range.
+        """
+        low, high = self._told_limits(variable)
+        if np.isnan(low) or (given is None and variable in self.variables.relative):
+            return None
+        return (low, high) if given is None else given.raw_range(variable, low, high)
+
+    def usual_numbers(self, variable: int, given: Given | None = None) -> Floats:
+        """What usual rows have of a number; if it is compared in a context, as it would be in that one."""
+        found = self.usual.numbers[variable]
+        is_relative = given is not None and given.is_relative(variable)
+        return given.raw_values(variable, found) if given is not None and is_relative else found
+
+    def _told_limits(self, variable: int) -> tuple[float, float]:
+        """What most usual rows have of a number, without the noise of scaling it and back."""
+        resolution = self.resolution(variable)
+        low, high = (at_resolution(end, resolution) for end in self._limits[1:3, variable].tolist())
+        return low, high
 
     def usual_shares(self, variable: int) -> list[tuple[Any, float]] | None:
         """Categories and the share of usual rows that have each, the largest first; None of a number."""
         if variable not in self.usual.categories:
             return None
         known, _ = self._shares[variable]
-        values = {_key(value): value for value in self.usual.categories[variable][1]}
+        values = {category_key(value): value for value in self.usual.categories[variable][1]}
         return sorted(((values[name], share) for name, share in known.items()), key=lambda pair: -pair[1])
 
-    def kinds(self, spoken: Kinds, data: NDArray[Any], inputs: Any = None) -> Kinds:
+    def kinds(
+        self, spoken: Kinds, data: NDArray[Any], inputs: Any = None, given: Given | None = None
+    ) -> Kinds:
         """(n, d) in what way each value is odd, as a place in ``KINDS``.
 
         What is extreme or hardly ever met among usual rows needs no comparison, and what is not must not be
@@ -121,9 +166,11 @@ class Comparisons:
         spoken : ndarray of int of shape (n, d)
             The kind of view that finds each variable most relevant.
         data : ndarray of shape (n, d)
-            Numbers and categories as they were given.
+            Numbers and categories as they were given, numbers that are compared in a context as in this.
         inputs : ndarray of shape (n, k), optional
             The rows as they reached the network: of a date only parts are known, and one of them may be odd.
+        given : Given, optional
+            The context of the rows, in which categories are more or less rare.
         """
         lowest, low, high, highest = self._limits
         values = as_numbers(data)
@@ -131,7 +178,9 @@ class Comparisons:
         is_usual = (_side(values, low, high) == 0) & ~np.isnan(values + low)
         for variable in self.usual.categories:
             known, rare = self._shares[variable]
-            shares = np.array([known.get(_key(value), rare) for value in data[:, variable].tolist()])
+            shares = np.array([known.get(category_key(value), rare) for value in data[:, variable].tolist()])
+            if given is not None and variable in given.labels:
+                shares = given.share[:, variable]
             is_extreme[:, variable], is_usual[:, variable] = shares < _EXTREME[0], shares >= _USUAL[0]
         if inputs is not None and self.variables.through is None:
             is_extreme |= self._has_extreme_part(np.asarray(inputs))
@@ -150,102 +199,169 @@ class Comparisons:
                 found[:, variable] = (_side(inputs[:, columns], low, high) != 0).any(axis=1)
         return found
 
-    def ranges(self, inputs: Any, own: NDArray[np.intp] | None) -> Floats:
-        """(2, n, d) what most of the rows have that each row is compared with; NaN of no number."""
-        limits = np.full((2, inputs.shape[0], len(self.variables.names)), np.nan)
-        variables = list(self.known.numbers)
-        values = np.column_stack([self.known.numbers[v] for v in variables] or [np.empty(0)])
+    def alike(self, inputs: Any, own: NDArray[np.intp] | None) -> NDArray[np.intp]:
+        """(n, k) the known rows that each row is compared with."""
+        found: list[Any] = [None] * inputs.shape[0]
 
-        def measure(rows: Any, p: Any) -> None:
-            places = np.arange(inputs.shape[0])[rows]
-            for row, one in zip(places, sparse.csr_array(p), strict=True):
-                limits[:, row, variables] = np.nanquantile(values[one.indices], _MOST, axis=0, method=_METHOD)
+        def note(rows: Any, p: Any) -> None:
+            found[rows] = nearest_of(p)
 
-        if variables:
-            self.network.assign(inputs, measure, own=own)
-        return limits
+        self.network.neighborhood.assign(self.network.scaled(inputs), note, own=own)
+        return np.array(found, dtype=np.intp)
 
-    def direction(self, direction: Kinds, kinds: Kinds, values: Floats, ranges: Floats) -> Kinds:
+    def sides(self, values: Floats, alike: NDArray[np.intp], wanted: NDArray[np.bool_]) -> Kinds:
+        """(n, d) +1 above what most of the rows have that each row is compared with, -1 below, else 0.
+
+        Of values (n, d), NaN for what is no number, where it is ``wanted`` (n, d); 0 elsewhere.
+        """
+        is_asked = wanted & ~np.isnan(values) & self._is_number
+        return sides_of(values, alike, is_asked, self._known_values, _MOST)
+
+    @cached_property
+    def _known_values(self) -> Floats:
+        """(d, m) numbers of the known rows, NaN of no number."""
+        nothing = np.full(len(self.network.centers), np.nan)
+        return np.stack([self.known.numbers.get(v, nothing) for v in range(len(self.variables.names))])
+
+    @cached_property
+    def _is_number(self) -> NDArray[np.bool_]:
+        """(d,) variables whose numbers are known."""
+        return np.isin(np.arange(len(self.variables.names)), list(self.known.numbers))
+
+    def direction(self, direction: Kinds, kinds: Kinds, values: Floats, like: Kinds) -> Kinds:
         """(n, d) +1 where a value is above what it is compared with, -1 below, 0 within it.
 
         Also 0 for a value at odds with others: which way depends on what it is put beside. ``direction`` is
-        that of the expected value.
+        that of the expected value, ``like`` that of rows like it.
         """
         _, low, high, _ = self._limits
-        itself, like = _side(values, low, high), _side(values, *ranges)
+        itself = _side(values, low, high)
         itself = np.where(itself == 0, direction, itself)
         signs = np.where(kinds == _ITSELF, itself, np.where(kinds == _LIKE, like, 0))
-        is_number = np.isin(np.arange(values.shape[1]), list(self.known.numbers))
-        return np.where(is_number, signs, 0).astype(np.int8)
+        return np.where(self._is_number, signs, 0).astype(np.int8)
 
     def words(
-        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
-    ) -> tuple[str, str]:
-        """Judgement and sentence on a value of one row (1, k), as it reached the network."""
+        self,
+        reason: Reason,
+        variable: int,
+        kind: int,
+        row: Any,
+        own: NDArray[np.intp] | None,
+        alike: NDArray[np.intp] | None = None,
+        given: Given | None = None,
+        values: NDArray[Any] | None = None,
+    ) -> Words:
+        """What is said of a value of one row (1, k), as it reached the network.
+
+        ``alike``: the known rows that it is compared with, if they are at hand. ``given``: its context.
+        ``values`` (d,): all values of the row, to know which are missing.
+        """
+        alike = self.alike(row, own)[0] if alike is None else alike
         if is_missing(reason.value):
-            return "missing", missing_words(reason)
+            return Words("missing", missing_words(reason))
         judged = judgement_of(kind, reason.direction)
         if isinstance(reason.value, dt.timedelta):
-            return judged, self._of_duration(reason, variable, kind, row, own)
+            return Words(judged, self._of_duration(reason, variable, kind, alike, given))
         if kind == _PAIR or (kind == _LIKE and reason.direction == 0):
-            at_odds = self._at_odds(reason, variable, kind, row, own)
+            at_odds = self._at_odds(reason, variable, kind, row, own, given, values)
             if at_odds is not None:
-                return judged, at_odds
+                return Words(judged, *at_odds)
         # Numbers with few values may be taken as categories.
         if variable not in self.known.numbers or not is_number(reason.value):
             if variable in self.variables.parts:
-                return self._of_date(reason, variable, judged, row, own)
-            return judged, self._of_category(reason, variable, judged)
-        if kind == _ITSELF:
-            low, high = self._limits[1:3, variable]
-            return judged, self._with_range(reason, judged, low, high, "usually")
-        low, high = self._range(variable, self._alike(row, own))
-        return judged, self._with_range(reason, judged, low, high, "rows like it have")
-
-    def _with_range(self, reason: Reason, judged: str, low: float, high: float, lead: str) -> str:
+                return self._of_date(reason, variable, kind, row, own)
+            if given is not None and variable in given.labels:
+                return Words(judged, _of_category_in(given, reason, variable))
+            return Words(judged, self._of_category(reason, variable, kind))
+        low, high = self._told_range(variable, kind, alike, given)
+        lead = _LEADS[kind == _ITSELF]
+        if kind != _ITSELF and reason.direction == 0 and not _side(reason.value, low, high):
+            usual = self._told_range(variable, _ITSELF, alike, given)
+            if not _side(reason.value, *usual):
+                # Not even for rows like it: their range would say that all is well.
+                (low, high), lead = usual, "usual in itself:"
         value, between = _apart(reason, low, high)
-        told = value if np.isnan(low) else f"{value}, {lead} {between}"
-        return f"{name_text(reason)} is {judged} ({told})"
+        between = "" if np.isnan(low) else f"{lead} {between}"
+        return Words(judged, self._with_range(reason, variable, kind, value, between, given))
+
+    def _told_range(
+        self, variable: int, kind: int, alike: NDArray[np.intp], given: Given | None
+    ) -> tuple[float, float]:
+        """What usual rows have, or those like it, in raw units: of a context those of this one."""
+        low, high = self._told_limits(variable) if kind == _ITSELF else self._range(variable, alike)
+        return (low, high) if given is None else given.raw_range(variable, low, high)
+
+    def _with_range(
+        self, reason: Reason, variable: int, kind: int, value: str, compared: str, given: Given | None
+    ) -> str:
+        """A sentence on a value and what it is compared with: "" if that is not known."""
+        judged, in_context, few = judgement_of(kind, reason.direction), "", ""
+        if given is not None and given.is_relative(variable):
+            in_context, few = given.phrase, given.few
+        if kind == _ITSELF:
+            told = f", {compared}{few}" if compared else ""
+            return f"{name_text(reason)} is {judged}{in_context} ({value}{told})"
+        told = f", {compared}{in_context}{few}" if compared else ""
+        return f"{name_text(reason)} is {judged} ({value}{told})"
 
     def _of_duration(
-        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
+        self, reason: Reason, variable: int, kind: int, alike: NDArray[np.intp], given: Given | None
     ) -> str:
         """A length of time, which was compared in seconds."""
-        low, high = self._limits[1:3, variable].tolist()
-        lead = "usually"
-        if kind != _ITSELF:
-            (low, high), lead = self._range(variable, self._alike(row, own)), "rows like it have"
-        told = f"{duration(reason.value.total_seconds())}, {lead} {duration(low)} to {duration(high)}"
-        return f"{name_text(reason)} is {judgement_of(kind, reason.direction)} ({told})"
+        low, high = self._told_range(variable, kind, alike, given)
+        value = duration(reason.value.total_seconds())
+        compared = f"{_LEADS[kind == _ITSELF]} {duration(low)} to {duration(high)}"
+        return self._with_range(reason, variable, kind, value, compared, given)
 
     def _of_date(
-        self, reason: Reason, variable: int, judged: str, row: Any, own: NDArray[np.intp] | None
-    ) -> tuple[str, str]:
-        """Judgement and sentence on a date, with the part of it that is odd."""
-        columns, parts = self._columns(variable), self.variables.parts[variable]
-        relevance = np.asarray(self.network.decompose(row, own=own).relevance)[0, columns]
-        part = odd_part(parts, relevance)
-        shown = columns[np.array(parts) == part]
-        told, share = told_part(part, np.asarray(row)[0, shown], np.asarray(self.network.usual)[:, shown])
+        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
+    ) -> Words:
+        """What is said of a date, with the part of it that is odd."""
+        ((part, judged, told),) = self.judged_dates(variable, np.array([kind]), row, own)
         value, _ = value_texts(reason)
         joined = ", " if told.startswith("a ") else "; "
-        judged = _IN_ITSELF_WORDS[0] if share < _EXTREME[0] else judged
-        return judged, f"{name_text(reason)} is {judged} ({value}{joined}{told})"
+        return Words(judged, f"{name_text(reason)} is {judged} ({value}{joined}{told})", part=part)
 
-    def _of_category(self, reason: Reason, variable: int, judged: str) -> str:
+    def judged_dates(
+        self, variable: int, kinds: Kinds, rows: Any, own: NDArray[np.intp] | None
+    ) -> list[tuple[str, str, str]]:
+        """The odd part of the date of each row (n, k), what is odd about it in a few words, and in more.
+
+        ``kinds`` (n,): in what way each is odd. What hardly any usual row has is odd in itself.
+        """
+        columns, parts = self._columns(variable), self.variables.parts[variable]
+        relevance = np.asarray(self.network.decompose(rows, own=own).relevance)[:, columns]
+        points, found = np.asarray(rows), []
+        for kind, point, of_columns in zip(kinds.tolist(), points, relevance, strict=True):
+            part = odd_part(parts, of_columns)
+            shown = columns[np.array(parts) == part]
+            told, share = told_part(part, point[shown], np.asarray(self.network.usual)[:, shown])
+            combined = _PAIR_WORDS if kind == _PAIR else COMBINED
+            is_alone = kind != _PAIR and share < _EXTREME[0]
+            found.append((part, judged_part(part, told) if is_alone else combined, told))
+        return found
+
+    def date_places(self, variable: int, part: str, rows: Any) -> Floats:
+        """(n,) where a part of a date lies in some rows (n, k), as ``part_places`` says it."""
+        shown = self._columns(variable)[np.array(self.variables.parts[variable]) == part]
+        return part_places(part, np.asarray(rows, dtype=np.float64)[:, shown])
+
+    def _of_category(self, reason: Reason, variable: int, kind: int) -> str:
         value, expected = value_texts(reason)
         name = name_text(reason)
         if variable not in self.usual.categories:  # of which only some function is compared
-            return f"{name} is {judged} ({value})"
+            return f"{name} is {judgement_of(kind, 0)} ({value})"
         known, rare = self._shares[variable]
-        share = known.get(_key(reason.value), 0.0)
+        share = known.get(category_key(reason.value), 0.0)
         rarity = "no usual row has it"
         if share > 0.0:
             rarity = f"{_percent(share)} of usual rows have it"
         elif rare > 0.0:
             rarity = f"rare or new, as in {_percent(rare)} of usual rows"
-        told = ("-", _RARE, value) if share > 0.0 else ("-", _RARE)
+        told = ("-", repr(RARE), value) if share > 0.0 else ("-", repr(RARE))
         usual = "" if expected in told else f"; rows like it mostly have {expected}"
+        if kind != _ITSELF and not usual:  # neither rare nor other than in rows like it
+            return f"{name} {value} is {judgement_of(kind, 0)} ({rarity})"
         return f"{name} is {value} ({rarity}{usual})"
 
     @cached_property
@@ -255,30 +371,52 @@ class Comparisons:
         for variable, (codes, values) in self.usual.categories.items():
             shares: dict[str, float] = {}
             for code, value in enumerate(values):
-                shares[_key(value)] = shares.get(_key(value), 0.0) + float(np.mean(codes == code))
-            found[variable] = shares, shares.pop(_RARE.strip("'"), 0.0)
+                shares[category_key(value)] = shares.get(category_key(value), 0.0) + float(
+                    np.mean(codes == code)
+                )
+            found[variable] = shares, shares.pop(RARE, 0.0)
         return found
 
     def _at_odds(
-        self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
-    ) -> str | None:
-        """What a value does not go with; None if there is nothing."""
+        self,
+        reason: Reason,
+        variable: int,
+        kind: int,
+        row: Any,
+        own: NDArray[np.intp] | None,
+        given: Given | None,
+        values: NDArray[Any] | None,
+    ) -> tuple[str, Partner] | None:
+        """What a value does not go with, in a sentence and by name; None if there is nothing."""
         found = self.network.partner(row, self._columns(variable), own)
         if found is None:
             return None
         column, alike = found
         other = column if self.variables.origin is None else int(self.variables.origin[column])
-        partner = f"does not go with {self._named_value(row, other)}"
+        partner = Partner(self.variables.names[other], self._part_of(other, column))
+        is_gap = values is not None and is_missing(values[other])
+        told = f"a missing {partner.name}" if is_gap else self._named_value(row, other, given, partner.part)
+        words = f"does not go with {told}"
         name = name_text(reason)
         if variable not in self.known.numbers or not is_number(reason.value):
-            return f"{name} {value_texts(reason)[0]} {partner}" if kind == _PAIR else None
-        low, high = self._range(variable, alike)
+            return (f"{name} {value_texts(reason)[0]} {words}", partner) if kind == _PAIR else None
+        low, high = self._told_range(variable, kind, alike, given)
         value, between = _apart(reason, low, high)
+        seen, in_context = reason.value, ""
+        if given is not None and given.is_relative(variable):
+            seen, in_context = given.relative_value(variable, seen), given.phrase
         if _side(reason.value, low, high) != 0:
-            return f"{name} {value} {partner}: such rows have {between}"
+            return f"{name} {value} {words}: such rows have {between}{in_context}", partner
         # Between the values that such rows have there may be a gap.
-        is_told = kind == _PAIR and self._is_rare(reason.value, variable, alike)
-        return f"{name} {value} {partner}: few rows have both" if is_told else None
+        is_told = kind == _PAIR and self._is_rare(seen, variable, alike)
+        return (f"{name} {value} {words}: few rows have both", partner) if is_told else None
+
+    def _part_of(self, variable: int, column: int) -> str | None:
+        """The part of a date that a column of the network shows; None of what is no date, or shows none."""
+        parts = self.variables.parts.get(variable, ())
+        return next(
+            (part for part, own in zip(parts, self._columns(variable), strict=False) if own == column), None
+        )
 
     def _is_rare(self, value: float, variable: int, rows: NDArray[np.intp]) -> bool:
         """Whether some known rows have values around this one less than half as often as all have."""
@@ -286,14 +424,21 @@ class Comparisons:
         is_near = gaps <= np.nanquantile(gaps, _NEAR)
         return rows.size == 0 or bool(is_near[rows].mean() < 0.5 * is_near.mean())
 
-    def _named_value(self, row: Any, variable: int) -> str:
-        """A variable and its value in a row: "weight 1.2", or "its day" if the value cannot be told."""
+    def _named_value(self, row: Any, variable: int, given: Given | None, part: str | None = None) -> str:
+        """A variable and its value in a row: "weight 1.2", "its day (a Sunday)"."""
         own, name = self._decoded(row), self.variables.names[variable]
         form = self.variables.formats.get(variable)
         if variable in own.numbers:
-            return f"{name} {shown(float(own.numbers[variable][0]), form)}"
+            value = at_resolution(float(own.numbers[variable][0]), self.resolution(variable))
+            value = value if given is None else given.raw_range(variable, value, value)[0]
+            return f"{name} {shown(value, form)}"
         codes, values = own.categories.get(variable, (np.array([-1]), ()))
-        return f"{name} {text(values[codes[0]], form)}" if codes[0] >= 0 else f"its {name}"
+        if codes[0] >= 0:
+            return f"{name} {text(values[codes[0]], form)}"
+        columns = self._columns(variable)
+        shows = columns[np.array(self.variables.parts.get(variable, ("",) * columns.size)) == part]
+        told = named_part(part, np.asarray(row)[0, shows]) if part is not None else None
+        return f"its {name}" if told is None else f"its {name} ({told})"
 
     def _range(self, variable: int, rows: NDArray[np.intp]) -> tuple[float, float]:
         """What most of some known rows have; NaN if none of them has a value."""
@@ -301,14 +446,10 @@ class Comparisons:
         finite = values[np.isfinite(values)]
         if finite.size == 0:
             return np.nan, np.nan
-        low, high = np.quantile(finite, _MOST, method=_METHOD).tolist()
+        resolution = self.resolution(variable)
+        ends = np.quantile(finite, _MOST, method=METHOD).tolist()
+        low, high = (at_resolution(end, resolution) for end in ends)
         return low, high
-
-    def _alike(self, row: Any, own: NDArray[np.intp] | None) -> NDArray[np.intp]:
-        """The usual rows that a row is compared with."""
-        found: list[Any] = []
-        self.network.assign(row, lambda _, p: found.append(p), own=own)
-        return np.asarray(sparse.csr_array(found[0]).indices)
 
     def _columns(self, variable: int) -> NDArray[np.intp]:
         if self.variables.origin is None:
@@ -316,7 +457,20 @@ class Comparisons:
         return np.flatnonzero(self.variables.origin == variable)
 
 
-def _key(value: Any) -> str:
+def _of_category_in(given: Given, reason: Reason, variable: int) -> str:
+    """A sentence on a category in a context."""
+    share, common = float(given.share[0, variable]), given.labels[variable][given.common[0, variable]]
+    value = value_texts(reason)[0]
+    rarity = f"{_percent(share)} of rows have it" if share > 0.0 else "no usual row has it"
+    most = (
+        ""
+        if category_key(common) == category_key(reason.value)
+        else f"; most have {text(common, reason.form)}"
+    )
+    return f"{name_text(reason)} is {value} ({rarity}{given.phrase}{most}{given.few})"
+
+
+def category_key(value: Any) -> str:
     """A category as text: the same for 1 and 1.0, of which a table and a model may have either."""
     return all_digits(float(value)) if is_number(value) else str(value)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from whyodd.explanations.sentences import WEEKDAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +18,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 # The first day of 1970, where cycles begin, was a Thursday.
-_DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday")
+_FROM_MONDAY = 3
+_DAYS = (*WEEKDAYS[_FROM_MONDAY:], *WEEKDAYS[:_FROM_MONDAY])
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
 _ROUNDING = 1e-6  # of a day, where angles are read back
 _HALF_AN_HOUR, _TWO_WEEKS = 1.0 / 48.0, 14.0 / 365.2425
 
@@ -54,6 +62,53 @@ def told_part(part: str, value: Floats, usual: Floats) -> tuple[str, float]:
     ('a Wednesday; no usual row has that weekday', 0.0)
     """
     return PARTS[part](value, usual)
+
+
+def named_part(part: str, value: Floats) -> str | None:
+    """A part of a date as people call it: "03:12", "a Sunday", "around 5 May"; None of how late it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whyodd.explanations.date_parts import named_part
+    >>> named_part("hour of the day", np.array([0.0, 1.0]))
+    '06:00'
+    """
+    if part == "time elapsed":
+        return None
+    turn = float(_turns(value))
+    if part == "hour of the day":
+        minutes = round(24 * 60 * turn) % (24 * 60)
+        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+    if part == "day of the week":
+        return f"a {_DAYS[int(7.0 * turn + _ROUNDING) % 7]}"
+    day = dt.date(2023, 1, 1) + dt.timedelta(days=int(365 * turn + _ROUNDING))  # leap days shift it by one
+    return f"around {day.day} {_MONTHS[day.month - 1]}"
+
+
+def part_places(part: str, points: Floats) -> Floats:
+    """(n,) where a part of some dates lies: hours, days after Monday, months, or how late as it was given.
+
+    Parameters
+    ----------
+    part : str
+        One of the keys of ``PARTS``.
+    points : array of shape (n, w)
+        The numbers that show it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whyodd.explanations.date_parts import part_places
+    >>> part_places("hour of the day", np.array([[0.0, 1.0], [-1.0, 0.0]])).round(3)
+    array([ 6., 12.])
+    """
+    if part == "time elapsed":
+        return np.asarray(points[:, 0], dtype=np.float64)
+    if part == "day of the week":
+        return np.asarray(np.floor(7.0 * _turns(points) + _ROUNDING + _FROM_MONDAY) % 7.0)
+    length = {"hour of the day": 24.0, "day of the year": 12.0}[part]
+    return np.asarray((_turns(points) * length + _ROUNDING) % length)
 
 
 def _elapsed(value: Floats, usual: Floats) -> tuple[str, float]:
@@ -107,3 +162,17 @@ PARTS: dict[str, Callable[[Floats, Floats], tuple[str, float]]] = {
     "day of the week": _weekday,
     "day of the year": _season,
 }
+
+# What is odd about a date, in a few words; how late it is is said by the side on which it lies.
+JUDGEMENTS = {
+    "hour of the day": "at an unusual hour",
+    "day of the week": "on an unusual weekday",
+    "day of the year": "at an unusual time of year",
+    "time elapsed": "unusually late",
+}
+EARLY = "unusually early"
+
+
+def judged_part(part: str, told: str) -> str:
+    """What is odd about a part of a date, in a few words, by what :func:`told_part` says of it."""
+    return EARLY if told.startswith("earlier") else JUDGEMENTS[part]

@@ -14,7 +14,8 @@ import numpy as np
 from whyodd.compute.points import to_dense
 from whyodd.explanations.base import TABLE
 from whyodd.explanations.comparisons import judgement_of
-from whyodd.explanations.sentences import Reason, is_missing, name_text
+from whyodd.explanations.date_parts import EARLY, JUDGEMENTS
+from whyodd.explanations.sentences import COMBINED, Reason, is_as_expected, is_missing, name_text
 from whyodd.explanations.variables import deviates
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, KINDS
 
@@ -36,8 +37,11 @@ _JUDGEMENTS = (
     *("too low", "unusual", "too high", "missing", "new value"),
     *(judgement_of(_LIKE, direction) for direction in (-1, 0, 1)),
     judgement_of(_PAIR, 0),
+    *JUDGEMENTS.values(),
+    EARLY,
 )
-_MISSING, _NEW, _FIRST_LIKE, _AT_ODDS = 3, 4, 5, 8
+_UNUSUAL, _MISSING, _NEW, _FIRST_LIKE, _AT_ODDS = 1, 3, 4, 5, 8
+_COMBINED = _JUDGEMENTS.index(COMBINED)
 _MOST = 3  # leading reasons of a row
 _HALF = 0.5 * (1 - 1e-12)  # of the relevance; two halves are halves whatever the order they are added in
 _LEAST = 0.1 * (1 - 1e-12)  # of the relevance: what has less is one of many small reasons
@@ -69,7 +73,7 @@ class ReasonGroup:
     @property
     def label(self) -> str:
         """The shared reason in a few words: "bytes_out and duration too high"."""
-        return label_of([_name_text(name) for name in self.features], self.judgements)
+        return label_of([readable_name(name) for name in self.features], self.judgements)
 
     @property
     def sentence(self) -> str:
@@ -143,7 +147,8 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _name_text(name: str) -> str:
+def readable_name(name: str) -> str:
+    """Name of a variable on one line, cut if it is very long."""
     return name_text(Reason(name, None, None, direction=0, relevance=0.0, share=0.0))
 
 
@@ -170,12 +175,41 @@ def _judgements(e: Explanation, rows: Indices, columns: Indices) -> Indices:
         kinds = e.reason_kinds[rows, columns]
         places[kinds == _LIKE] += _FIRST_LIKE
         places[kinds == _PAIR] = _AT_ODDS
+        _tell_dates(e, rows, columns, places)
+    else:
+        _tell_combined(e, rows, columns, places)
     places[_are_missing(values)] = _MISSING
     constants: dict[int, Any] = {} if e.variables is None else e.variables.constant_at
     for entry in np.flatnonzero(np.isin(columns, list(constants))):
         if deviates(values[entry], constants[int(columns[entry])]):
             places[entry] = _NEW
     return places
+
+
+def _tell_dates(e: Explanation, rows: Indices, columns: Indices, places: Indices) -> None:
+    """Say of dates which part of them is odd."""
+    comparisons, kinds = e.comparisons, e.reason_kinds
+    if comparisons is None or kinds is None:
+        return
+    for variable in comparisons.variables.parts:
+        chosen = np.flatnonzero((columns == variable) & (places != _AT_ODDS))
+        if chosen.size:
+            of_rows = rows[chosen]
+            own = e.excluded[of_rows] if (e.excluded[of_rows] >= 0).any() else None
+            found = comparisons.judged_dates(variable, kinds[of_rows, variable], e.inputs[of_rows], own)
+            places[chosen] = [_JUDGEMENTS.index(judged) for _, judged, _ in found]
+
+
+def _tell_combined(e: Explanation, rows: Indices, columns: Indices, places: Indices) -> None:
+    """Say of values that are as expected that they are odd only beside others; not of forests."""
+    if e.cut_off is not None:
+        return
+    data, expected = to_dense(e.data), e.expected
+    for entry in np.flatnonzero(places == _UNUSUAL):
+        row, column = rows[entry], columns[entry]
+        fine = e.resolution(int(column))
+        if is_as_expected(Reason("", data[row, column], expected[row, column], 0, 0.0, 0.0, resolution=fine)):
+            places[entry] = _COMBINED
 
 
 def _are_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -259,7 +293,7 @@ def leading_labels(e: Explanation) -> list[str]:
     >>> leading_labels(whyodd.explain(whyodd.DistanceNetwork(np.zeros((1, 2))), np.array([[5.0, -4.0]])))
     ['x0 too high']
     """
-    names = [_name_text(name) for name in e.feature_names]
+    names = [readable_name(name) for name in e.feature_names]
     return [_label_of_codes([code for code in row if code >= 0], names) for row in _leading(e).tolist()]
 
 

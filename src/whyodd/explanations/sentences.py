@@ -12,16 +12,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whyodd.inputs.written import Written
 
 OTHERS = "all other variables"
 UNEXPLAINED = "no single variable"
+COMBINED = "in an unusual combination"  # of what is not odd by itself
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LONGEST = 80  # characters of a name or value that a sentence shows
 _MEMBERS = 3  # of a group that a sentence shows
 _ROUNDING = 1e-9  # of a sum of shares
 VISIBLE = 0.005  # shares that do not round to 0 %
 _UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apart that differ visibly.
+
+
+@dataclass(frozen=True)
+class Partner:
+    """What a value does not go with.
+
+    Attributes
+    ----------
+    name : str
+        The other variable.
+    part : str, optional
+        The part of it, if it is a date.
+    """
+
+    name: str
+    part: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,14 @@ class Reason:
         What stands in the cell, where values were read from texts.
     form : Written, optional
         How such values are written.
+    context : str
+        What ``told`` says of the context in which it is odd, if anything.
+    partner : Partner, optional
+        What it does not go with, if it is odd beside another variable.
+    part : str, optional
+        The part of a date that is odd, such as "hour of the day".
+    resolution : float
+        Numbers of the variable that differ by less are the same to people; 0 if that is not known.
     """
 
     name: str
@@ -66,6 +94,10 @@ class Reason:
     told: str | None = None
     written: str | None = None
     form: Written | None = None
+    context: str = ""
+    partner: Partner | None = None
+    part: str | None = None
+    resolution: float = 0.0
 
     @property
     def feature(self) -> str:
@@ -157,17 +189,27 @@ def sentence(odd: OddRow) -> str:
         return "; ".join(constants) or alone
     whole = "outlierness" if odd.is_additive else "relevance"
     whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"
-    first, *others = told
-    parts = [*constants, f"{first.words}: {percent(first.share / rest)} {whole}"]
-    parts += [f"{reason.words}: {percent(reason.share / rest)}" for reason in others]
+    visible = [told[0], *(reason for reason in told[1:] if reason.share / rest >= VISIBLE)]
+    shares = [percent(reason.share / rest) for reason in visible]
+    first, *others = map(": ".join, zip(words_of(visible), shares, strict=True))
+    parts = [*constants, f"{first} {whole}", *others]
     if not odd.is_additive:
         return "; ".join(parts)
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
     if against < -VISIBLE:  # relevance is signed, and what is told is more than the whole
         parts.append(f"the other variables speak against it ({percent(against)})")
     # Of a committee, whose reasons have kinds, nothing is left over.
-    is_whole = odd.unexplained_share == 0.0 and first.kind is not None
+    is_whole = odd.unexplained_share == 0.0 and told[0].kind is not None
     return "; ".join(parts if is_whole else [*parts, _remainder(odd.unexplained_share / rest)])
+
+
+def words_of(reasons: Sequence[Reason]) -> list[str]:
+    """What is seen, in words, of one row, whose context is told once."""
+    found, context = [], ""
+    for reason in reasons:
+        found.append(reason.words.replace(context, "") if context else reason.words)
+        context = context or reason.context
+    return found
 
 
 def observation(reason: Reason) -> str:
@@ -182,6 +224,8 @@ def observation(reason: Reason) -> str:
     "protocol is 'icmp', normal rows like this have 'tcp'"
     >>> observation(Reason("age", None, 35.5, direction=0, relevance=1.0, share=0.5))
     'age is missing, normal rows like this have about 35.5'
+    >>> observation(Reason("country", "DE", "DE", direction=0, relevance=1.0, share=0.5))
+    "country is in an unusual combination ('DE')"
     >>> observation(Reason("land", 1.0, 0.0, direction=1, relevance=1.0, share=1.0, never_varied=True))
     'land never varied in training (always 0, here 1)'
     """
@@ -199,9 +243,11 @@ def observation(reason: Reason) -> str:
     if isinstance(reason.value, dict):
         known = "" if _are_missing(reason.expected) else f"; expected about {expected}"
         return f"{name} is unusual ({value}{known})"
-    if _is_told_by(reason.value, reason.expected):
+    if _is_told_by(reason.value, reason.expected) and not is_as_expected(reason):
         return f"{name} is {value}, normal rows like this have {expected}"
-    return f"{name} is unusual ({value})"
+    if isinstance(reason.value, dt.date):
+        return f"{name} is unusual ({value}, a {WEEKDAYS[reason.value.weekday()]})"
+    return f"{name} is {judgement(reason)} ({value})"
 
 
 def missing_words(reason: Reason) -> str:
@@ -220,7 +266,12 @@ def missing_words(reason: Reason) -> str:
 
 def name_text(reason: Reason) -> str:
     """Name of the variable on one line, cut if it is very long."""
-    return _cut(" ".join(reason.name.split()) or repr(reason.name))
+    return short_name(reason.name)
+
+
+def short_name(name: str) -> str:
+    """A name on one line, cut if it is very long."""
+    return _cut(" ".join(name.split()) or repr(name))
 
 
 def _is_told_by(value: Any, expected: Any) -> bool:
@@ -239,23 +290,32 @@ def _about(reason: Reason, text: str) -> str:
 
 
 def judgement(reason: Reason) -> str:
-    """Say the direction in two words: "too high", "too low", "missing", "new value" or "unusual"."""
+    """Say the direction in a few words: "too high", "too low", "missing", "new value" or "unusual".
+
+    What is as expected is odd only beside its other values: "in an unusual combination".
+    """
     if reason.never_varied:
         return "new value"
     if is_missing(reason.value):
         return "missing"
+    if reason.direction == 0 and is_as_expected(reason):
+        return COMBINED
     return {1: "too high", -1: "too low", 0: "unusual"}[reason.direction]
 
 
 def value_texts(reason: Reason) -> tuple[str, str]:
     """Value and expected value as people read them; numbers with as many digits as tell them apart."""
-    if _are_numbers(reason.value, reason.expected) and not _is_as_expected(reason):
-        value, expected = float(reason.value), float(reason.expected)
+    if _are_numbers(reason.value, reason.expected) and not is_as_expected(reason):
+        value, expected = float(reason.value), at_resolution(float(reason.expected), reason.resolution)
+        if value == expected:  # what is told as another number must look like one
+            expected = float(reason.expected)
         # A sum over known rows of which all but a trace have 0 is 0 to people.
         is_trace = math.isfinite(value) and abs(expected) < _ROUNDING * abs(value)
         texts = distinct_numbers(value, 0.0 if is_trace else expected, reason.form)
     else:
         texts = text(reason.value, reason.form), text(reason.expected, reason.form)
+        if is_as_expected(reason):
+            texts = texts[0], texts[0]
     return (as_written(reason) or texts[0]), texts[1]
 
 
@@ -270,9 +330,29 @@ def _are_numbers(*values: object) -> bool:
     return all(map(is_number, values))
 
 
-def _is_as_expected(reason: Reason) -> bool:
-    """Whether two numbers are equal to rounding."""
-    return reason.direction == 0 and math.isclose(reason.value, reason.expected, rel_tol=_ROUNDING)
+def is_as_expected(reason: Reason) -> bool:
+    """Whether the value is the expected one: the same category, or a number that differs by rounding."""
+    value, expected = reason.value, reason.expected
+    if _are_numbers(value, expected):
+        gap = abs(float(value) - float(expected))
+        return reason.direction == 0 and gap <= max(_ROUNDING * abs(value), 0.5 * reason.resolution)
+    if is_missing(value) or is_missing(expected) or isinstance(value, dict):
+        return False
+    return bool(value == expected) or str(value) == expected
+
+
+def at_resolution(value: float, resolution: float) -> float:
+    """A computed number with no more than its variable can show: means of counts as counts, no noise.
+
+    Examples
+    --------
+    >>> from whyodd.explanations.sentences import at_resolution
+    >>> at_resolution(5.01, 1.0), at_resolution(4.44e-16, 0.01), at_resolution(0.1234, 0.0)
+    (5.0, 0.0, 0.1234)
+    """
+    if not resolution > 0.0 or not math.isfinite(value) or abs(value) > resolution / _ROUNDING:
+        return value
+    return float(f"{round(value / resolution) * resolution:.{_MANY_DIGITS}g}")
 
 
 def text(value: object, form: Written | None = None) -> str:

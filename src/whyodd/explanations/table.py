@@ -13,19 +13,22 @@ from scipy import sparse
 from whyodd.explanations.base import TABLE, BaseExplanation, Kind, at_least_one, shares
 from whyodd.explanations.comparisons import Comparisons
 from whyodd.explanations.cut_off import CutOff
+from whyodd.explanations.given import CONTEXT
 from whyodd.explanations.notebook import rows_table
+from whyodd.explanations.resolution import resolution_of
 from whyodd.explanations.sentences import (
     OddRow,
     Reason,
     all_digits,
     is_missing,
     is_number,
+    name_text,
     sentence,
     text,
 )
 from whyodd.explanations.variables import Variables, as_numbers, deviates
 from whyodd.inputs.frames import build_frame, implementation, restored_value, stored_value
-from whyodd.network.committee import KINDS
+from whyodd.network.committee import FOR_ROWS_LIKE_IT, KINDS
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
@@ -35,11 +38,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.explanations.given import Given
 
     Floats = NDArray[np.floating]
 
 _UNEXPLAINED = "(unexplained)"
 _REASONS_SHOWN = 3
+_NOISE = 1e-6  # of the resolution of a variable
 NOT_LEFT_OUT = "the model keeps no rows to leave out: a training row is judged by a model that has seen it"
 
 
@@ -115,6 +120,8 @@ class Explanation(BaseExplanation):
         student of the model, "ranking" if it only ranks and does not add up.
     fidelity : dict of str to float, optional
         How well what was sampled or distilled agrees with the model.
+    given : Given, optional
+        The context in which rows are compared, if they are compared in one.
 
     Examples
     --------
@@ -142,6 +149,7 @@ class Explanation(BaseExplanation):
             "ids",
             "spoken",
             "texts",
+            "given",
         ),
     )
 
@@ -164,6 +172,7 @@ class Explanation(BaseExplanation):
     texts: NDArray[np.object_] | None = None
     exactness: str = ""
     fidelity: Mapping[str, float] | None = None
+    given: Given | None = None
 
     def __post_init__(self) -> None:
         if not self.exactness:
@@ -198,7 +207,7 @@ class Explanation(BaseExplanation):
         """
         if len(self) == 0:
             return _read_only(np.empty(self.relevance.shape))
-        return _read_only(self._variables.expected(self.network, self.inputs, self._own))
+        return _read_only(self._variables.expected(self.network, self.inputs, self._own, self.given))
 
     @cached_property
     def direction(self) -> NDArray[np.int8]:
@@ -206,21 +215,53 @@ class Explanation(BaseExplanation):
 
         Also 0 for what is no number. Of a forest, which expects nothing, +1 above the cuts that isolate it.
         """
-        values = _dense(self.data)
+        return _read_only(self._direction(np.ones(self.relevance.shape, dtype=bool)))
+
+    def direction_at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.int8]:
+        """(k,) the direction of some entries, sooner than that of all."""
+        if "direction" in vars(self):
+            return self.direction[rows, columns]
+        wanted = np.zeros(self.relevance.shape, dtype=bool)
+        wanted[rows, columns] = True
+        return self._direction(wanted)[rows, columns]
+
+    def _direction(self, wanted: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """(n, d) the direction, right where it is wanted."""
         if self.cut_off is not None:
-            return _read_only(self.cut_off.direction)
-        signs = self._variables.direction(self.inputs, values, self.expected)
-        if self.comparisons is not None and self.reason_kinds is not None:
-            ranges = self.comparisons.ranges(self.inputs, self._own)
-            signs = self.comparisons.direction(signs, self.reason_kinds, as_numbers(values), ranges)
-        return _read_only(signs)
+            return self.cut_off.direction
+        values = _dense(self.data)
+        signs = self._variables.direction(self.inputs, values, self.expected, self.network)
+        if self.comparisons is None or self.reason_kinds is None or len(self) == 0:
+            return np.where(self._is_noise(values), 0, signs).astype(np.int8)
+        numbers, is_like = as_numbers(self._compared), self.reason_kinds == KINDS.index(FOR_ROWS_LIKE_IT)
+        like = self.comparisons.sides(numbers, self.alike, wanted & is_like)
+        return self.comparisons.direction(signs, self.reason_kinds, numbers, like)
+
+    def _is_noise(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """(n, d) whether a number differs from the expected one by less than computing makes."""
+        gaps = np.abs(as_numbers(values) - as_numbers(self.expected))
+        fine = np.array([self.resolution(c) for c in range(values.shape[1])])
+        return np.asarray((gaps <= _NOISE * fine) & (fine > 0.0))
+
+    @cached_property
+    def alike(self) -> NDArray[np.intp]:
+        """(n, k) centers that each row is compared with in words, if the network tells kinds apart."""
+        if self.comparisons is None:
+            return np.empty((len(self), 0), dtype=np.intp)
+        return self.comparisons.alike(self.inputs, self._own)
 
     @cached_property
     def reason_kinds(self) -> NDArray[np.int8] | None:
         """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
         if self.comparisons is None or self.spoken is None:
             return None
-        return _read_only(self.comparisons.kinds(self.spoken, _dense(self.data), self.inputs))
+        return _read_only(self.comparisons.kinds(self.spoken, self._compared, self.inputs, self.given))
+
+    @property
+    def _compared(self) -> NDArray[Any]:
+        """Values (n, d) as they are compared: numbers as they are in their context, if there is one."""
+        values = _dense(self.data)
+        return values if self.given is None else self.given.relative(values)
 
     @cached_property
     def comparisons(self) -> Comparisons | None:
@@ -228,6 +269,32 @@ class Explanation(BaseExplanation):
         if self.spoken is None or self._variables.groups is not None or not offers(self.network, "kinds"):
             return None
         return Comparisons(self.network, self._variables)
+
+    def resolution(self, c: int) -> float:
+        """How fine the numbers of variable ``c`` are, by the known rows; 0 if that is not known.
+
+        Numbers that differ by less are the same to people.
+        """
+        if self.comparisons is not None:
+            return self.comparisons.resolution(c)
+        known = self._resolutions
+        if c not in known:
+            known[c] = resolution_of(self._known_numbers(c))
+        return known[c]
+
+    @cached_property
+    def _resolutions(self) -> dict[int, float]:
+        return {}  # those of parts of this explanation are put in here, too
+
+    def _known_numbers(self, c: int) -> NDArray[np.float64]:
+        """Numbers of a variable in the known rows; none of no number, of a group or of sparse rows."""
+        variables, network = self._variables, self.network
+        if variables.groups is not None or not offers(network, "centers"):
+            return np.empty(0)
+        if variables.decode is not None:
+            return variables.decoded_centers(network).numbers.get(c, np.empty(0))
+        points = network.centers
+        return np.empty(0) if sparse.issparse(points) else np.asarray(points[:, c], dtype=np.float64)
 
     @property
     def p_value(self) -> NDArray[np.float64] | None:
@@ -260,20 +327,21 @@ class Explanation(BaseExplanation):
     def _picked(self, picked: NDArray[np.intp]) -> Explanation:
         part = super()._picked(picked)
         # What is already computed is handed on; the rest is computed for the picked rows only.
-        for name in vars(self).keys() & {"expected", "direction", "reason_kinds"}:
+        for name in vars(self).keys() & {"alike", "expected", "direction", "reason_kinds"}:
             value = vars(self)[name]
             part.__dict__[name] = None if value is None else _read_only(value[picked])
         if vars(self).get("cut_off") is not None:
             part.__dict__["cut_off"] = self.cut_off.take(picked)  # type: ignore[union-attr]
         if "comparisons" in vars(self):  # the same for all rows
             part.__dict__["comparisons"] = self.comparisons
+        part.__dict__["_resolutions"] = self._resolutions
         return part
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """Every variable's part in the outlierness of row ``i``, the largest first; at most ``k``."""
         one = self._single(i)
         k = None if k is None else at_least_one(k, "reasons")
-        return [one._reason(c) for c in np.argsort(-one.relevance[0], kind="stable")[:k]]
+        return [one.reason(0, c) for c in np.argsort(-one.relevance[0], kind="stable")[:k].tolist()]
 
     def why(self, i: int = 0, k: int = _REASONS_SHOWN) -> str:
         """Why row ``i`` is odd, in one sentence with its ``k`` main reasons."""
@@ -283,7 +351,7 @@ class Explanation(BaseExplanation):
     def odd_row(self, i: int, k: int) -> OddRow:
         """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
         one, k = self._single(i), at_least_one(k, "reasons")
-        constants = [one._reason(c) for c in self._variables.constant_at]
+        constants = [one.reason(0, c) for c in self._variables.constant_at]
         new = [reason for reason in constants if reason.never_varied]
         main = [reason for reason in one.reasons(0, k + len(new)) if not reason.never_varied]
         return OddRow(
@@ -336,11 +404,11 @@ class Explanation(BaseExplanation):
                     "row": int(self.rows[i]),
                     "outlierness": float(self.outlierness[i]),
                     "inlierness": float(self.inlierness[i]),
-                    "unexplained": _json_value(self.unexplained[i]),
+                    "unexplained": json_value(self.unexplained[i]),
                     "excluded": int(self.excluded[i]) if self.excluded[i] >= 0 else None,
                     "relevance": self.relevance[i].tolist(),
-                    "value": [_json_value(value) for value in values[i].tolist()],
-                    "expected": [_json_value(value) for value in self.expected[i].tolist()],
+                    "value": [json_value(value) for value in values[i].tolist()],
+                    "expected": [json_value(value) for value in self.expected[i].tolist()],
                     "direction": self.direction[i].tolist(),
                 }
                 for i in range(len(self))
@@ -387,9 +455,9 @@ class Explanation(BaseExplanation):
     def _variables(self) -> Variables:
         return self.variables or Variables(self.feature_names)
 
-    def _reason(self, c: int) -> Reason:
-        """Variable ``c`` of the first row."""
-        value, expected = _dense(self.data)[0, c], self.expected[0, c]
+    def reason(self, i: int, c: int) -> Reason:
+        """What variable ``c`` has to do with the outlierness of row ``i``, by their places."""
+        value, expected = _dense(self.data)[i, c], self.expected[i, c]
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
         if isinstance(value, dt.timedelta) and is_number(expected):
@@ -398,21 +466,30 @@ class Explanation(BaseExplanation):
             name=self.feature_names[c],
             value=_scalar(value),
             expected=_scalar(constants[c] if never_varied else expected),
-            direction=int(self.direction[0, c]),
-            relevance=float(self.relevance[0, c]),
-            share=float(shares(self.relevance[0, [c]], self.whole)[0]),
+            direction=int(self.direction[i, c]),
+            relevance=float(self.relevance[i, c]),
+            share=float(shares(self.relevance[i, [c]], self.whole[[i]])[0]),
             never_varied=never_varied,
-            written=self._written(c),
+            written=self._written(i, c),
             form=self._variables.format_at(c),
+            resolution=self.resolution(c),
         )
         if self.cut_off is not None and not never_varied:
-            judged, told = self.cut_off.words(plain, c)
+            judged, told = self.cut_off.take(np.array([i])).words(plain, c)
             return replace(plain, judged=judged, told=told)
         if self.comparisons is None or self.reason_kinds is None or never_varied:
             return plain
-        kind = int(self.reason_kinds[0, c])
-        judged, told = self.comparisons.words(plain, c, kind, self.inputs, self._own)
-        return replace(plain, kind=KINDS[kind], judged=judged, told=told)
+        if self.given is not None and c in self.given.contexts:
+            return replace(plain, judged=CONTEXT, told=f"{name_text(plain)} is {CONTEXT}")
+        kind, own = int(self.reason_kinds[i, c]), self._own
+        own = None if own is None else own[[i]]
+        context, values = None if self.given is None else self.given[np.array([i])], _dense(self.data)[i]
+        words = self.comparisons.words(
+            plain, c, kind, self.inputs[[i]], own, self.alike[i], given=context, values=values
+        )
+        is_named = context is not None and context.phrase in words.told
+        phrase = context.phrase if is_named else ""  # type: ignore[union-attr]
+        return replace(plain, kind=KINDS[kind], context=phrase, **words._asdict())
 
     @property
     def _told_data(self) -> NDArray[Any]:
@@ -423,9 +500,9 @@ class Explanation(BaseExplanation):
         is_date = np.frompyfunc(lambda value: isinstance(value, dt.datetime), 1, 1)(values).astype(bool)
         return np.where(is_date & (self.texts != None), self.texts, values)  # noqa: E711 - cell by cell
 
-    def _written(self, c: int) -> str | None:
-        """What stands in the cell of variable ``c`` of the first row, if it was read as a value."""
-        cell = None if self.texts is None else self.texts[0, c]
+    def _written(self, i: int, c: int) -> str | None:
+        """What stands in the cell of variable ``c`` of row ``i``, if it was read as a value."""
+        cell = None if self.texts is None else self.texts[i, c]
         return cell if isinstance(cell, str) else None  # groups have several
 
     def _neighbor(self, center: int, assignment: float, similarity: float) -> Neighbor:
@@ -474,10 +551,10 @@ def _scalar(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Value as JSON has it: numbers, text, groups by name; null for what is missing."""
     if isinstance(value, dict):
-        return {name: _json_value(part) for name, part in value.items()}
+        return {name: json_value(part) for name, part in value.items()}
     if is_missing(value):
         return None
     value = _scalar(value)

@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.explanations.given import Given
     from whyodd.inputs.written import Written
     from whyodd.maths.linear_maps import LinearMap
 
 
 # Of means of equal values, and of values that were scaled and back.
 _ROUNDING = 1e-9
+# Types that nearly all values have, by whether they are numbers; others are looked at one by one.
+_NUMBERS, _NO_NUMBERS = {float, int, bool}, {str, type(None), dt.date, dt.datetime}
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class Variables:
         Variables that are dates, and the part of them that each of their columns shows.
     formats : mapping of int to Written
         How people write the values of a variable, where that is not as plain numbers and dates.
+    relative : frozenset of int
+        Numbers that are decoded in units of a context: only that of a row tells what they are.
     """
 
     names: tuple[str, ...]
@@ -107,6 +112,7 @@ class Variables:
     through: LinearMap | None = None
     parts: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     formats: Mapping[int, Written] = field(default_factory=dict)
+    relative: frozenset[int] = frozenset()
 
     def format_at(self, place: int) -> Written | None:
         """How the values of an entry of the explanation are written; None of plain ones, and of groups."""
@@ -115,39 +121,47 @@ class Variables:
         members = self.groups[place]
         return self.formats.get(members[0]) if len(members) == 1 else None
 
-    def expected(self, network: Any, inputs: Points, own: NDArray[np.intp] | None) -> NDArray[Any]:
+    def expected(
+        self, network: Any, inputs: Points, own: NDArray[np.intp] | None, given: Given | None = None
+    ) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.
 
         Floats, or objects where there are categories or groups; NaN and None where it cannot be told, and
-        NaN throughout if ``network``, a member of the waist, does not know.
+        NaN throughout if ``network``, a member of the waist, does not know. ``given``: their context.
         """
         if not offers(network, "expected"):
             return self.grouped(np.full((inputs.shape[0], len(self.names)), np.nan))
         if self.decode is None:
             return self.grouped(network.expected(inputs, **({} if own is None else {"own": own})))
-        has_centers = offers(network, "centers")
-        decoded = self.decode(network.centers if has_centers else network.expected(inputs))
-        kind: Any = object if decoded.categories else np.float64
-        out = np.full((inputs.shape[0], len(self.names)), np.nan, dtype=kind)
-
-        def fill(rows: Any, p: Any) -> None:
-            for variable, values in (decoded.averages(p) | decoded.majorities(p)).items():
-                out[rows, variable] = values
-
+        n, has_centers = inputs.shape[0], offers(network, "centers")
+        decoded = self.decoded_centers(network) if has_centers else self.decode(network.expected(inputs))
+        expected = Expected(decoded, self, n)
         if has_centers:
-            network.assign(inputs, fill, own=own)
+            network.assign(inputs, expected.add, own=own)
         else:  # each row has a point of its own
-            fill(slice(None), sparse.eye_array(inputs.shape[0], format="csr"))
-        return self.grouped(out)
+            expected.add(slice(None), sparse.eye_array(n, format="csr"))
+        return self.grouped(expected.values if given is None else given.expected(expected.values))
 
-    def direction(self, inputs: Points, values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]:
+    def decoded_centers(self, network: Any) -> Decoded:
+        """The centers of a network in raw units, read once as long as it lives."""
+        assert self.decode is not None
+        known = _read_centers(network)
+        if known.get("decode") is not self.decode:
+            known |= {"decode": self.decode, "centers": self.decode(network.centers)}
+        return known["centers"]  # type: ignore[no-any-return]
+
+    def direction(
+        self, inputs: Points, values: NDArray[Any], expected: NDArray[Any], network: Any = None
+    ) -> NDArray[np.int8]:
         """(n, d) +1 where a number is higher than expected, -1 lower, else 0; always 0 for categories.
 
         ``inputs`` (n, k) are the rows as they reach the network.
         """
         signs = directions(values, expected)
         if self.decode is not None and len(values):
-            categories = self.decode(inputs[:1]).categories
+            has_centers = offers(network, "centers")
+            decoded = self.decoded_centers(network) if has_centers else self.decode(inputs[:1])
+            categories = decoded.categories
             place = dict(enumerate(self.groups or [(i,) for i in range(len(self.names))]))
             signs[:, [i for i, members in place.items() if categories.keys() & set(members)]] = 0
         return signs
@@ -170,6 +184,59 @@ class Variables:
             return dict(self.constants)
         alone = {members[0]: place for place, members in enumerate(self.groups) if len(members) == 1}
         return {alone[i]: value for i, value in self.constants.items() if i in alone}
+
+
+@dataclass(eq=False)
+class Expected:
+    """What normal rows like some rows have, filled in as assignments to known points come.
+
+    Parameters
+    ----------
+    decoded : Decoded
+        The points (m,).
+    variables : Variables
+        The d variables.
+    n : int
+        Number of rows.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n, d)
+        Σ_j p_j u_j; NaN where it cannot be told, and for categories.
+    categories : dict of int to ndarray of shape (n,)
+        The category with the most of p of each categorical variable; None where it cannot be told.
+    """
+
+    decoded: Decoded
+    variables: Variables
+    n: int
+
+    def __post_init__(self) -> None:
+        self.numbers = np.full((self.n, len(self.variables.names)), np.nan)
+        self.categories = {v: np.full(self.n, None, dtype=object) for v in self.decoded.categories}
+
+    def add(self, rows: Any, p: Any) -> None:
+        """Fill in some rows by their assignments (rows, m): array or CSR."""
+        for variable, means in self.decoded.averages(p).items():
+            self.numbers[rows, variable] = means
+        for variable, values in self.decoded.majorities(p).items():
+            self.categories[variable][rows] = values
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """(n, d) floats, or objects where there are categories."""
+        if not self.categories:
+            return self.numbers
+        out = self.numbers.astype(object)
+        for variable, values in self.categories.items():
+            out[:, variable] = values
+        return out
+
+
+@once_per_member
+def _read_centers(network: Any) -> dict[str, Any]:  # noqa: ARG001
+    """Room for what was made of the centers of a network, and by which function."""
+    return {}
 
 
 @once_per_member
@@ -206,6 +273,20 @@ def deviates(value: Any, constant: Any) -> bool:
     return bool(value != constant)
 
 
+def deviating(values: NDArray[Any], constant: Any) -> NDArray[np.bool_]:
+    """(n,) whether each value differs from the one it always had, as :func:`deviates` says of one."""
+    if values.dtype != object and is_number(constant):
+        size = np.maximum(np.abs(values), abs(constant))
+        return np.asarray(np.abs(values - constant) > _ROUNDING * size)
+    known: dict[Any, bool] = {}
+    found = []
+    for value in values.tolist():
+        if value not in known:  # values repeat: it is a column that hardly ever varies
+            known[value] = deviates(value, constant)
+        found.append(known[value])
+    return np.array(found, dtype=bool)
+
+
 def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]:
     """(n, d) +1 where a number is higher than expected, -1 lower; else 0: equal to rounding, or no number."""
     if values.dtype == object or expected.dtype == object:
@@ -232,7 +313,26 @@ def _columns(values: Points, members: Sequence[int]) -> NDArray[Any]:
 
 def _as_floats(*columns: NDArray[Any]) -> Sequence[NDArray[np.float64]]:
     """Columns of objects as columns (n, 1) of floats, NaN for what is no number."""
-    return [np.array([[_as_float(value)] for value in column], dtype=np.float64) for column in columns]
+    return [_floats(column)[:, np.newaxis] for column in columns]
+
+
+def _floats(column: NDArray[Any]) -> NDArray[np.float64]:
+    # Most columns are of one type: to look at it is quicker than to look at each value.
+    values = column.tolist()
+    kinds = set(map(type, values))
+    if kinds <= _NUMBERS:
+        return np.array(values, dtype=np.float64)
+    if kinds <= _NO_NUMBERS:
+        return np.full(len(values), np.nan)
+    found = [
+        value
+        if value.__class__ in _NUMBERS
+        else np.nan
+        if value.__class__ in _NO_NUMBERS
+        else _as_float(value)
+        for value in values
+    ]
+    return np.array(found, dtype=np.float64)
 
 
 def _as_float(value: object) -> float:

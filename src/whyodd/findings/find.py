@@ -12,14 +12,22 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.tracing import trace
 from whyodd.automatic.auto import auto
+from whyodd.automatic.context import context_names
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number
 from whyodd.findings.findings import MOST_EXPLAINED, Findings
-from whyodd.findings.notes import notes_on_chance, notes_on_constants, notes_on_rows, notes_on_texts
+from whyodd.findings.item_kinds import TABLE, find_in_items, kind_of
+from whyodd.findings.notes import (
+    notes_on_chance,
+    notes_on_constants,
+    notes_on_feedback,
+    notes_on_rows,
+    notes_on_texts,
+)
 from whyodd.findings.scoring import ScoredRows
 from whyodd.findings.table import Table, listed
-from whyodd.findings.thresholds import Limit, distribution_of, own_threshold
+from whyodd.findings.thresholds import Limit, distribution_of, own_threshold, share_above
 from whyodd.inputs.frames import as_frame
 from whyodd.inputs.near_names import renamed
 
@@ -33,6 +41,7 @@ def find(
     frame: Any,
     train: Any = None,
     *,
+    kind: str | None = None,
     model: Any = None,
     share: float | None = None,
     false_alarms: float | None = None,
@@ -41,20 +50,26 @@ def find(
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
     types: Mapping[str, str] | None = None,
+    given: str | Sequence[str] | None = None,
     id_column: str | None = None,
     random_state: int = 0,
     progress: bool = False,
 ) -> Findings:
-    """Find the odd rows of a table, and why they are odd: what ``whyodd explain`` does, as a function.
+    """Find the odd rows of a table, images, messages or steps of a series, and why they are odd.
+
+    What ``whyodd explain``, ``image``, ``text`` and ``series`` do, as a function.
 
     Parameters
     ----------
-    frame : data frame or array of shape (n, d)
-        pandas, Polars or Arrow: the rows to judge.
+    frame : data frame or array of shape (n, d), images, or messages
+        pandas, Polars or Arrow: the rows to judge; or a list of images or of texts.
     train : data frame or array, optional
         Normal rows to learn from, in the same columns; by default ``frame``, each row judged by all others.
+    kind : {"table", "images", "series", "texts"}, optional
+        What ``frame`` holds; told from what it looks like by default. A series looks like a table: name it.
     model : fitted model, optional
-        To use instead of one that is learned: a detector, or a pipeline that ends in one.
+        To use instead of one that is learned: a detector, or a pipeline that ends in one; an
+        ``ImageDetector``, ``SeriesDetector`` or ``TextModel``.
     share : float, optional
         Call this share of the rows that were learned from odd; by default the model says what is.
     false_alarms : float, optional
@@ -69,6 +84,9 @@ def find(
         How to explain, one of ``whyodd.explainers.EXPLAINERS``.
     types : dict of str to str, optional
         Kinds of columns that overrule what the rules say, as for :func:`whyodd.auto`.
+    given : str or sequence of str, optional
+        Columns of context, such as ``["machine", "time"]``: rows are compared with rows alike in them, as for
+        :func:`whyodd.auto`.
     id_column : str, optional
         Column that names the rows; kept out of the model.
     random_state : int, default 0
@@ -91,6 +109,30 @@ def find(
     """
     if train is not None and model is not None:
         raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+    found_kind = kind_of(frame, model, kind)
+    if found_kind != TABLE:
+        options = {
+            "fdr": fdr,
+            "groups": groups,
+            "types": types,
+            "given": given,
+            "id_column": id_column,
+            "method": method,
+        }
+        found: Findings = find_in_items(
+            frame,
+            train,
+            found_kind,
+            model=model,
+            share=share,
+            false_alarms=false_alarms,
+            top=top,
+            random_state=random_state,
+            progress=progress,
+            **options,
+        )
+        return found
+    check_not_id(given, id_column)
     return find_in(
         Table.of(frame, "frame", id_column),
         None if train is None else Table.of(train, "train", id_column),
@@ -102,6 +144,7 @@ def find(
         groups=groups,
         method=method,
         types=types,
+        given=given,
         random_state=random_state,
         progress=progress,
     )
@@ -119,6 +162,7 @@ def find_in(
     groups: Mapping[str, Sequence[str]] | None = None,
     method: str = "dtd",
     types: Mapping[str, str] | None = None,
+    given: str | Sequence[str] | None = None,
     random_state: int = 0,
     progress: bool = False,
     **more: Any,
@@ -131,50 +175,61 @@ def find_in(
     limit = Limit(share, false_alarms, fdr)
     if model is None:
         trusted, known = known is not None, table if known is None else known
-        model = learn(known, trusted=trusted, types=types, random_state=random_state, progress=progress)
+        model = learn(
+            known, trusted=trusted, types=types, given=given, random_state=random_state, progress=progress
+        )
+    elif given:
+        raise ValueError("given and model exclude each other: a model has its own context. Pass one of them.")
     elif types:
         raise ValueError("types and model exclude each other: a model knows its columns. Pass one of them.")
     else:
         known = None
     notes: list[str] = list(more.pop("notes", ()))
     frame = matched(table, known, model, notes)
-    scored = _scored(model, frame, table.name, max(MOST_EXPLAINED, top), progress)
-    threshold, source = _threshold(scored, known, table, model, limit)
-    n_odd = int(np.count_nonzero(scored.outlierness > threshold))
-    n_explained = min(max(min(n_odd, MOST_EXPLAINED), top), scored.outlierness.size)
-    distribution = distribution_of(model)
-    p_values = None
-    if distribution is not None:
-        p_values = distribution.p_values(scored.outlierness)
-        # Of rows above it, not at it.
-        allowed = float(distribution.p_values([np.nextafter(threshold, np.inf)])[0])
-        notes = [*notes_on_chance(table, known, n_odd, allowed, float(p_values.min())), *notes]
-    notes += notes_on_texts(table, scored.reader.reader)
-    notes += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
-    if n_odd > n_explained:
-        notes.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
     usual = {"method": method, "groups": dict(groups or {}) or None, "random_state": random_state}
 
-    def explain(rows: Any, **options: Any) -> Any:
-        try:
-            return scored.explain(rows, **{**usual, "progress": progress, **options})
-        except UnsupportedModelError as error:
-            raise ValueError(str(error)) from None
+    def judged_by(model: Any, cut: tuple[float, str] | None = None) -> Findings:
+        """The findings of a model; with the threshold ``cut``, if there is one already."""
+        scored = _scored(model, frame, table.name, max(MOST_EXPLAINED, top), progress)
+        threshold, source = cut or _threshold(scored, known, table, model, limit)
+        n_odd = int(np.count_nonzero(scored.outlierness > threshold))
+        n_explained = min(max(min(n_odd, MOST_EXPLAINED), top), scored.outlierness.size)
+        distribution = distribution_of(model)
+        p_values, told = None, list(notes)
+        if distribution is not None:
+            p_values = distribution.p_values(scored.outlierness)
+            allowed = share_above(threshold, distribution)
+            told = [*notes_on_chance(table, known, n_odd, allowed, float(p_values.min())), *told]
+        told += notes_on_texts(table, scored.reader.reader)
+        told += [*notes_on_rows(table, known, scored), *notes_on_constants(table, scored)]
+        told += notes_on_feedback(scored.reader.model)
+        if n_odd > n_explained:
+            told.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
 
-    return Findings(
-        outlierness=scored.outlierness,
-        p_value=p_values,
-        n_normal=None if distribution is None else distribution.scores.size,
-        threshold=threshold,
-        threshold_source=source,
-        explainer=explain,
-        n_explained=n_explained,
-        model=model,
-        table=table if known is table else replace(table, frame=frame),
-        known=known,
-        notes=tuple(notes),
-        **more,
-    )
+        def explain(rows: Any, **options: Any) -> Any:
+            try:
+                return scored.explain(rows, **{**usual, "progress": progress, **options})
+            except UnsupportedModelError as error:
+                raise ValueError(str(error)) from None
+
+        return Findings(
+            outlierness=scored.outlierness,
+            p_value=p_values,
+            n_normal=None if distribution is None else distribution.scores.size,
+            threshold=threshold,
+            threshold_source=source,
+            explainer=explain,
+            n_explained=n_explained,
+            model=model,
+            table=table if known is table else replace(table, frame=frame),
+            known=known,
+            notes=tuple(told),
+            # What is accepted must not make others odd: the threshold stays.
+            rejudge=lambda changed: judged_by(changed, (threshold, source)),
+            **more,
+        )
+
+    return judged_by(model)
 
 
 def learn(
@@ -182,6 +237,7 @@ def learn(
     *,
     trusted: bool = False,
     types: Mapping[str, str] | None = None,
+    given: str | Sequence[str] | None = None,
     random_state: int = 0,
     progress: bool = False,
 ) -> Any:
@@ -190,9 +246,17 @@ def learn(
         print(f"Learning from {count_of_rows(table.n_rows)}", file=sys.stderr, flush=True)
     try:
         shown = progress and sys.stderr.isatty()
-        return auto(table.frame, trusted=trusted, types=types, random_state=random_state, progress=shown)
+        return auto(
+            table.frame, trusted=trusted, types=types, given=given, random_state=random_state, progress=shown
+        )
     except ValueError as error:
         raise ValueError(f"{table.name}: {_of_table(str(error))}") from None
+
+
+def check_not_id(given: str | Sequence[str] | None, id_column: str | None) -> None:
+    """Refuse context that names the rows, of which no two are alike."""
+    if id_column is not None and id_column in context_names(given):
+        raise ValueError(f"Column {id_column!r} names the rows, and cannot be given as their context too.")
 
 
 def _of_table(message: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.explanations.base import TABLE, at_least_one
+from whyodd.evaluation.audit import audit
+from whyodd.explanations.base import TABLE, TEXTS, at_least_one
 from whyodd.explanations.groups import group_by_reason
 from whyodd.explanations.sentences import number, percent
+from whyodd.findings.feedback import judged_findings
 from whyodd.findings.rarity import how_odd
 from whyodd.findings.summary.summarize import summarize
 from whyodd.findings.table import Table
@@ -20,6 +22,7 @@ from whyodd.inputs.frames import build_frame
 from whyodd.io.atomic import replacing
 from whyodd.plots import PLOTS
 from whyodd.report.render import check_installed, render
+from whyodd.texts.groups import group_by_word
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from whyodd.automatic.auto import AutoReport
+    from whyodd.evaluation.audit import Audit
+    from whyodd.explanations.base import Kind
     from whyodd.explanations.groups import ReasonGroup
+    from whyodd.models.feedback import Effect
 
 # Items that are explained at most; the others are only scored.
 MOST_EXPLAINED = 10_000
@@ -74,6 +80,10 @@ class Findings:
         Share of normal rows that are at least as odd, if the model knows.
     n_normal : int, optional
         How many normal rows it knows that from.
+    rejudge : callable, optional
+        ``rejudge(model)`` gives the findings of another model in the same rows, with the same threshold.
+    effects : tuple of Effect
+        What each row did that was accepted or rejected since.
 
     Examples
     --------
@@ -99,6 +109,8 @@ class Findings:
     made_by: str | None = None
     p_value: NDArray[np.float64] | None = None
     n_normal: int | None = None
+    rejudge: Callable[[Any], Findings] | None = None
+    effects: tuple[Effect, ...] = ()
 
     @classmethod
     def of(
@@ -192,8 +204,21 @@ class Findings:
 
     @cached_property
     def groups(self) -> list[ReasonGroup]:
-        """Odd rows by the reason they share, the largest group first; none for images, series, messages."""
+        """Odd rows or messages by the reason they share, the largest group first; none of other items."""
+        if self.explanation.kind is TEXTS:
+            return group_by_word(self.odd)
         return group_by_reason(self.odd) if self.explanation.kind is TABLE else []
+
+    def audit(self) -> Audit:
+        """Which few patterns of relevance recur, and whether most of what is odd rests on one of them.
+
+        Of rows of a table and of images; see :func:`whyodd.audit`.
+        """
+        return self._audit
+
+    @cached_property
+    def _audit(self) -> Audit:
+        return audit(self)
 
     @property
     def auto_report(self) -> AutoReport | None:
@@ -217,13 +242,57 @@ class Findings:
         if self.p_value is None or self.n_normal is None:
             return None
         row = int(self.explanation.rows[i])
-        return how_odd(float(self.outlierness[row]), float(self.p_value[row]), self.n_normal)
+        score, share = float(self.outlierness[row]), float(self.p_value[row])
+        return how_odd(score, share, self.n_normal, self.explanation.kind.noun)
 
     def __getitem__(self, i: Any) -> Any:
         return self.explanation[i]
 
     def __len__(self) -> int:
         return len(self.outlierness)
+
+    def accept(self, i: int | Sequence[int] = 0, *, note: str = "") -> Findings:
+        """Say that the ``i``-th of the oddest rows is normal, or several of them: what is odd then.
+
+        The findings stay as they are, and so does their model. The new ones have a model that was told
+        (``found.model``, to be saved), and their first note says what it did; see :func:`whyodd.accept`.
+
+        Parameters
+        ----------
+        i : int, or sequence of int, default 0
+            Ranks, as of :meth:`why`: 0 is the oddest row.
+        note : str, optional
+            Why, in free text.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, whyodd
+        >>> rng = np.random.default_rng(0)
+        >>> orders = pd.DataFrame({"items": rng.poisson(3, 200) + 1.0, "weight": rng.normal(5, 1, 200)})
+        >>> orders.loc[[7, 9], "weight"] = 40.1, 40.0
+        >>> found = whyodd.find(orders).accept(0, note="pallet")
+        >>> print(found.effects[0])
+        Row 7 is accepted as normal (id 1): 1 other row is no longer odd: row 9.
+        """
+        return judged_findings(self, self._ranked(i), note, is_normal=True)
+
+    def reject(self, i: int | Sequence[int] = 0, *, note: str = "") -> Findings:
+        """Say that the ``i``-th of the oddest rows is odd indeed; otherwise as :meth:`accept`."""
+        return judged_findings(self, self._ranked(i), note, is_normal=False)
+
+    def after(self, before: Findings, effect: Effect) -> Findings:
+        """The same findings, with what was done since those ``before``."""
+        effects = (*before.effects, effect)
+        told = tuple(str(one) for one in reversed(effects))
+        return replace(self, notes=(*told, *self.notes), effects=effects)
+
+    def _ranked(self, i: int | Sequence[int]) -> NDArray[np.intp]:
+        """Positions of items, by how odd they are."""
+        ranks = np.atleast_1d(np.asarray(i))
+        is_whole = ranks.ndim == 1 and ranks.size > 0 and ranks.dtype.kind in "iu"
+        if not is_whole or ranks.min() < 0 or ranks.max() >= len(self):
+            raise ValueError(f"{i!r}: expected the rank of a row, 0 to {len(self) - 1}, or several.")
+        return np.asarray(self.order[np.unique(ranks)])
 
     def to_frame(self) -> Any:
         """Data frame with a line per item: row, id (if items have one), outlierness and is_odd.
@@ -268,14 +337,9 @@ class Findings:
     @property
     def headline(self) -> str:
         """How many items are odd, in one sentence."""
-        e, n = self.explanation, len(self)
-        of_all = f"1 {e.kind.noun}" if n == 1 else f"{n:,} {e.kind.nouns}"
-        if self.threshold is None:
-            return f"{of_all}, ranked: {self.threshold_source}."
-        cut = f"the threshold {number(self.threshold)} ({self.threshold_source})"
-        if self.n_odd == 0:
-            return f"None of {of_all} is above {cut}."
-        return f"{self.n_odd:,} of {of_all} {'is' if self.n_odd == 1 else 'are'} above {cut}."
+        return headline_of(
+            len(self), self.n_odd, self.threshold, self.threshold_source, self.explanation.kind
+        )
 
     def __repr__(self) -> str:
         shown = self.odd[:_SHOWN]
@@ -284,6 +348,24 @@ class Findings:
 
     def _repr_html_(self) -> str:
         return str(self.odd._repr_html_())
+
+
+def headline_of(n: int, n_odd: int, threshold: float | None, source: str, kind: Kind = TABLE) -> str:
+    """How many of n items are odd, in one sentence.
+
+    Examples
+    --------
+    >>> from whyodd.findings.findings import headline_of
+    >>> headline_of(2000, 1, 1.5, "the model's own")
+    "1 of 2,000 rows is above the threshold 1.5 (the model's own)."
+    """
+    of_all = f"1 {kind.noun}" if n == 1 else f"{n:,} {kind.nouns}"
+    if threshold is None:
+        return f"{of_all}, ranked: {source}."
+    cut = f"the threshold {number(threshold)} ({source})"
+    if n_odd == 0:
+        return f"None of {of_all} is above {cut}."
+    return f"{n_odd:,} of {of_all} {'is' if n_odd == 1 else 'are'} above {cut}."
 
 
 def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **options: Any) -> None:

@@ -11,6 +11,7 @@ from whyodd.automatic.written import stray_words
 from whyodd.explanations.groups import count_of_rows
 from whyodd.explanations.sentences import number, percent, text
 from whyodd.explanations.variables import deviates
+from whyodd.findings.table import shortened
 from whyodd.inputs.copies import copy_counts, first_copies, first_near_copies, repeated
 from whyodd.inputs.frames import as_frame
 
@@ -152,6 +153,18 @@ def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:
             "Values never seen in columns that never varied do not count as odd, there is no scale for them; "
             f"so many rows have one: {_listed(new)}."
         )
+
+
+def notes_on_feedback(model: Any) -> Iterator[str]:
+    """What people told the model of single rows."""
+    said = getattr(model, "feedback_", ())
+    if said:
+        words = [
+            f"{count_of_rows(len(one.rows))} {one.verdict} on {one.date:.10}"
+            + (f" ({shortened(one.note)})" if one.note else "")
+            for one in reversed(said)
+        ]
+        yield f"The model was told of single rows: {_listed(words)}."
 
 
 def _n_deviating(series: nw.Series[Any], constant: Any) -> int:

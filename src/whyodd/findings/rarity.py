@@ -8,13 +8,17 @@ from whyodd.explanations.sentences import number, percent
 
 # Rarities that are told as such.
 _COMMON = 20.0
+# With which others an item is compared, where not with all.
+_COMPARED = {"message": " of its length"}
 # Times as many rows as were seen: so far a fitted tail is mostly right to a factor of ten, at ten times that
 # only to a factor of a hundred.
 _REACH = 10.0
 
 
-def how_odd(outlierness: float, p_value: float, n_normal: int) -> str:
+def how_odd(outlierness: float, p_value: float, n_normal: int, noun: str = "row") -> str:
     """Outlierness and its rarity in words; ``n_normal``: how many normal rows tell how rare it is.
+
+    ``noun``: what they are, if they are no rows.
 
     Examples
     --------
@@ -24,13 +28,14 @@ def how_odd(outlierness: float, p_value: float, n_normal: int) -> str:
     >>> how_odd(170.0, 4.8e-15, 3_000)
     '170 times as odd as a usual row; fewer than 1 in 30,000 normal rows are'
     """
-    times = f"{number(outlierness, 2)} times as odd as a usual row"
+    usual = f"usual {noun}{_COMPARED.get(noun, '')}"
+    times = f"{number(outlierness, 2)} times as odd as a {usual}"
     one_in, is_beyond = _one_in(p_value, n_normal)
     if one_in is None:
-        return f"{times}; {percent(p_value)} of normal rows are as odd"
+        return f"{times}; {percent(p_value)} of normal {noun}s are as odd"
     if is_beyond:
-        return f"{times}; fewer than 1 in {one_in:,} normal rows are"
-    return f"{times}; about 1 in {one_in:,} normal rows is"
+        return f"{times}; fewer than 1 in {one_in:,} normal {noun}s are"
+    return f"{times}; about 1 in {one_in:,} normal {noun}s is"
 
 
 def rarity(p_value: float, n_normal: int) -> str:

@@ -1,189 +1,349 @@
-"""Models of series in files: which columns are channels, what can be learned, and where it is odd."""
+"""What is odd in one series: when, in which channels, and what changed."""
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 
 from whyodd.automatic.written import with_values
+from whyodd.explanations.sentences import number, percent
 from whyodd.findings.findings import Findings
-from whyodd.patches.items import as_items
-from whyodd.patches.places import time_text
+from whyodd.findings.rarity import how_odd
+from whyodd.findings.thresholds import Limit
+from whyodd.inputs.frames import as_frame, build_frame
+from whyodd.series.detector import SeriesDetector, note_on_strides
+from whyodd.series.explanation import SeriesExplanation
+from whyodd.series.reading import read_series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from whyodd.patches import PatchExplanation, PatchModel
-    from whyodd.patches.items import Item
+    from whyodd.series.detector import StepScores
+    from whyodd.series.reading import Series
 
-
-@dataclass(frozen=True)
-class Settings:
-    """Which columns are used, and what is trained on their windows."""
-
-    window: int = 32
-    stride: int = 1
-    time: str | None = None
-    columns: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    max_patches: int = 10_000
-    nu: float = 0.1
-    seed: int = 0
-
-    def model(self, *, verbose: bool = False) -> PatchModel:
-        """The model, not yet fitted."""
-        from whyodd.models.registry import OneClassSVM
-        from whyodd.patches import PatchModel
-
-        return PatchModel(
-            OneClassSVM(nu=self.nu, verbose=verbose),
-            patch=(self.window,),
-            stride=self.stride,
-            max_patches=self.max_patches,
-            random_state=self.seed,
-            standardize=True,
-        )
+_WITHOUT_TIME, _TIME, _UTC = "step", "time", "time (UTC)"
+# Of the steps: if more are in events, a series has changed as a whole.
+_MANY = 0.1
+# Stretches as odd as the oddest one that chance gives: if fewer, chance does not explain it.
+_BY_CHANCE = 0.05
+_TOLD = 3  # channels
 
 
-@dataclass(frozen=True)
-class OddSpan:
-    """A window with much relevance.
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesFindings(Findings):
+    """How odd each step of a series is, where oddness begins, and the events: runs of odd steps, and why.
+
+    Items are the rows of the series, in the order of time; ``explanation`` is of the events.
 
     Attributes
     ----------
-    start, stop : int
-        First step of the window, and the one after its last.
-    since, until : str
-        When its first and its last step are.
-    relevance : float
-        Relevance of its steps, from all windows that look at them.
-    share : float
-        Part of the outlierness of the whole series that this is.
-    outlierness : float
-        o_t of the window itself.
-    channels : dict of str to float
-        Share of each channel in the relevance, the largest first.
+    series : Series
+        The series that was judged.
+    scores : StepScores
+        Relevance of each channel at each step.
     """
 
-    start: int
-    stop: int
-    since: str
-    until: str
-    relevance: float
-    share: float
-    outlierness: float
-    channels: dict[str, float]
+    threshold: float
+    p_value: NDArray[np.float64] = field(kw_only=True)
+    n_normal: int = field(kw_only=True)
+    model: SeriesDetector = field(kw_only=True)
+    series: Series = field(kw_only=True)
+    scores: StepScores = field(kw_only=True)
+
+    @cached_property
+    def explanation(self) -> SeriesExplanation:
+        """Of all events, the oddest first; of the one oddest place if no step is odd."""
+        assert self.series is not None
+        assert self.scores is not None
+        return SeriesExplanation.of(self.model, self.series, self.scores, float(self.threshold or 0.0))
+
+    @cached_property
+    def is_odd(self) -> NDArray[np.bool_]:
+        """(T,) whether each step is in an event.
+
+        Windows reach beyond what is odd in them: steps beside an event are above the threshold, too, but not
+        in it.
+        """
+        e, inside = self.explanation, np.zeros(len(self), dtype=bool)
+        for event, outlierness in zip(e.events, e.outlierness, strict=True):
+            inside[event.start : event.stop] |= bool(outlierness > e.threshold)
+        return inside
+
+    @property
+    def n_events(self) -> int:
+        """Number of events above the threshold."""
+        return int(np.count_nonzero(self.explanation.outlierness > self.threshold))
+
+    @property
+    def headline(self) -> str:
+        """How many events there are, in one sentence."""
+        cut = f"the threshold {number(self.threshold)} ({self.threshold_source})"
+        steps = f"{len(self):,} steps"
+        if self.n_odd == 0:
+            return f"None of {steps} is above {cut}."
+        events = "1 event" if self.n_events == 1 else f"{self.n_events:,} events"
+        return f"{events}, {self.n_odd:,} of {steps}, above {cut}."
+
+    def explain(self, rows: ArrayLike, **options: Any) -> SeriesExplanation:  # noqa: ARG002
+        """Explanation of the events that hold some of these steps, given by their positions."""
+        wanted = np.zeros(len(self), dtype=bool)
+        wanted[np.asarray(rows, dtype=np.intp)] = True
+        e = self.explanation
+        return e[[i for i, event in enumerate(e.events) if wanted[event.start : event.stop].any()]]
+
+    def how_odd(self, i: int = 0) -> str | None:
+        """How odd the ``i``-th event is, in words."""
+        row = int(self.explanation.rows[i])
+        return how_odd(float(self.outlierness[row]), float(self.p_value[row]), self.n_normal, "step")
+
+    def steps(self) -> dict[str, Any]:
+        """Columns with a value per step: time, outlierness, p_value, is_odd, relevance of each channel."""
+        first = _WITHOUT_TIME if self.series.times is None else _UTC if self.series.is_utc else _TIME
+        times = np.arange(len(self)) if self.series.times is None else self.series.times
+        told = {first: times, "outlierness": self.outlierness, "p_value": self.p_value, "is_odd": self.is_odd}
+        channels = {
+            name if name not in told else f"{name} (relevance)": self.scores.relevance[:, c]
+            for c, name in enumerate(self.series.channels)
+        }
+        return {**told, **channels}
+
+    def to_frame(self) -> Any:
+        """Data frame with a line per step: time, outlierness, p_value, is_odd, relevance of each channel."""
+        return build_frame(self.steps(), None if self.table is None else self.table.kind)
 
 
-def explain_series(
-    train: Path, test: Path | None = None, settings: Settings | None = None, *, progress: bool = False
-) -> Findings:
-    """Train on the windows of the table of one file and explain that of another.
+def find_in_series(
+    series: Any,
+    train: Any = None,
+    *,
+    model: SeriesDetector | None = None,
+    share: float | None = None,
+    false_alarms: float | None = None,
+    windows: int | Sequence[int] | None = None,
+    time: str | None = None,
+    name: str = "The series",
+    train_name: str = "The series to learn from",
+    progress: bool = False,
+    **more: Any,
+) -> SeriesFindings:
+    """Find the odd events of a series, and why they are odd: what ``whyodd series`` does, as a function.
 
     Parameters
     ----------
-    train : path
-        Table with a row per time step, see :func:`whyodd.io.tables.read_table`.
-    test : path, optional
-        Table to explain; by default the same, each window compared with all others.
-    settings : Settings, optional
+    series : data frame, or array of shape (T,) or (T, C)
+        The series to judge, a row per step. A column of dates tells the time.
+    train : data frame or array, optional
+        A normal series to learn from, with the same channels; by default ``series`` itself, each stretch
+        judged by the others, and its oddest windows not learned from.
+    model : SeriesDetector, optional
+        A fitted one, instead of learning.
+    share : float, optional
+        Call this share of the steps that were learned from odd.
+    false_alarms : float, optional
+        Share of normal steps that may be called odd; 0.01 by default, of a long series about 100 steps.
+    windows : int or sequence of int, optional
+        Lengths of windows; 8, 32 and 128 steps by default.
+    time : str, optional
+        Column that tells the time, if that is not clear.
+    name, train_name : str
+        What to call the series in messages.
     progress : bool, default False
         Show progress on standard error.
+    **more
+        Further attributes of :class:`whyodd.Findings`: title, made_by, notes.
+
+    Returns
+    -------
+    SeriesFindings
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whyodd.findings.series import find_in_series
+    >>> rng = np.random.default_rng(0)
+    >>> values = np.sin(np.arange(900) / 5) + rng.normal(scale=0.1, size=900)
+    >>> values[500:520] = 3
+    >>> found = find_in_series(values)
+    >>> found.explanation.names[0], found.why(0)
+    ('steps 500 to 519', 'value ...')
     """
+    if train is not None and model is not None:
+        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+    if model is not None and windows is not None:
+        raise ValueError("windows and model exclude each other: a model has its own. Pass one of them.")
+    if model is not None and not isinstance(model, SeriesDetector):
+        message = (
+            f"The model is a {type(model).__name__}, expected a fitted whyodd.SeriesDetector: others judge "
+            "rows or whole series. Make one with --save, or fit one."
+        )
+        raise ValueError(message)
+    limit = Limit(share, false_alarms)
+    notes: list[str] = list(more.pop("notes", ()))
+    if model is not None:
+        data = model.read(_values(series), time=time, what=name)
+        notes += data.notes
+        scores = model.judge(data, progress=progress)
+    else:
+        model = SeriesDetector(windows, false_alarms=false_alarms, trusted=train is not None)
+        own = (series, name) if train is None else (train, train_name)
+        data, scores = _learned(model, *own, time, progress)
+        notes += model.notes_
+        if train is not None:
+            data = model.read(_values(series), time=time, what=name)
+            notes += data.notes
+            scores = model.judge(data, progress=progress)
+    threshold, source = _threshold(model, limit, len(data))
+    notes += note_on_strides(len(data.values), model.windows_, len(data.channels))
+    p_values = model.p_values_of(scores.outlierness)
+    found = SeriesFindings(
+        outlierness=scores.outlierness,
+        p_value=p_values,
+        # Steps next to each other are alike: as many as there are windows count.
+        n_normal=max(model.distribution_.scores.size // min(model.windows_), 1),
+        threshold=threshold,
+        threshold_source=source,
+        explainer=lambda rows, **options: None,  # noqa: ARG005 - `explain` has its own way
+        n_explained=0,
+        model=model,
+        series=data,
+        scores=scores,
+        **more,
+    )
+    told = replace(found, notes=(*_notes(found, name, model), *notes))
+    told.__dict__["explanation"] = found.explanation  # once for both
+    return told
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are used.
+
+    Attributes
+    ----------
+    time : str, optional
+        The one that tells the time.
+    columns, drop : tuple of str
+        The only channels; those that are none.
+    """
+
+    time: str | None = None
+    columns: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+def find_in_file(
+    path: Path, chosen: Columns | None = None, *, model: SeriesDetector | None = None, **options: Any
+) -> SeriesFindings:
+    """Find the odd events of the series in a file; options as of :func:`find_in_series`."""
+    chosen, notes = chosen or Columns(), list(options.pop("notes", ()))
+    return find_in_series(
+        _read(path, chosen, notes, model),
+        model=model,
+        time=chosen.time,
+        name=str(path),
+        title=path.name,
+        notes=notes,
+        **options,
+    )
+
+
+def learn_from_file(
+    path: Path,
+    chosen: Columns | None = None,
+    *,
+    windows: int | Sequence[int] | None = None,
+    false_alarms: float | None = None,
+    progress: bool = False,
+) -> tuple[SeriesDetector, list[str]]:
+    """Learn the series in a file, which is known to be normal; the model, and what was noticed."""
+    chosen, notes = chosen or Columns(), list[str]()
+    model = SeriesDetector(windows, false_alarms=false_alarms, trusted=True)
+    _learned(model, _read(path, chosen, notes, None), str(path), chosen.time, progress)
+    return model, [*notes, *model.notes_]
+
+
+def _read(path: Path, chosen: Columns, notes: list[str], model: SeriesDetector | None) -> Any:
     from whyodd.io.tables import read_table
 
-    settings = Settings() if settings is None else settings
-    notes: list[str] = []
-    frame = _chosen(with_values(read_table(train, notes=notes)), train, settings, notes)
-    learned = _as_item(frame, train, settings.time)
-    _check_windows(learned, train, settings, notes, least=2)
-    _check_variety(learned, train, notes)
-    model = settings.model(verbose=progress and sys.stderr.isatty()).fit(frame, time=settings.time)
-    if test is not None:
-        frame = _chosen(with_values(read_table(test, notes=notes)), test, settings, notes)
-        _check_channels(frame.columns, learned.channels, (train, test))
-        item = _as_item(frame, test, settings.time)
-        if more := [name for name in item.channels if name not in learned.channels]:
-            notes.append(f"{test}: ignored since {train} has no such columns: {', '.join(more)}.")
-        _check_windows(item.select(learned.channels, str(test)), test, settings, notes, least=1)
-    name = (train if test is None else test).name
-    e = model.explain(frame, names=[name], progress=progress)
-    return Findings.of(e, model=model, title=name, notes=tuple(notes))
+    return _chosen(with_values(read_table(path, notes=notes)), path, chosen, notes, model)
 
 
-def odd_spans(e: PatchExplanation, i: int, top: int) -> list[OddSpan]:
-    """The ``top`` windows of series ``i`` whose steps have the most relevance, a window or more apart.
-
-    Relevance of a step adds up from all windows that look at it. What is odd in all of them stands out more
-    than in the outlierness of any one window. It reaches into the next window, which is no place of its own.
-    """
-    item, heat, scores = e.items[i], e.heatmap(i).reshape(len(e.data[i]), -1), e.score_maps[i][0]
-    view = e.model.scales_[0].view
-    width = view.patch[0]
-    windows = np.flatnonzero(np.isfinite(scores))
-    starts = item.steps_given(view.stride * windows)
-    sums = np.concatenate([[0.0], np.cumsum(heat.sum(axis=1))])
-    relevance = sums[starts + width] - sums[starts]
-    spans: list[OddSpan] = []
-    for best in np.argsort(-relevance, kind="stable"):
-        start, stop = int(starts[best]), int(starts[best]) + width
-        if len(spans) == top or relevance[best] <= 0.0:
-            break
-        if all(stop + width <= span.start or span.stop + width <= start for span in spans):
-            outlierness = float(scores[windows[best]])
-            spans.append(_span(item, heat, (start, stop), outlierness, float(e.outlierness[i])))
-    return spans
+def _learned(
+    model: SeriesDetector, series: Any, name: str, time: str | None, progress: bool
+) -> tuple[Series, StepScores]:
+    """Learn from a series; it as it was read, and how odd its steps are."""
+    data = read_series(_values(series), time, what=name)
+    try:
+        return data, model.fit_judge(data, time=time, progress=progress)
+    except ValueError as error:
+        raise ValueError(f"{name}: {_first_lower(str(error))}") from None
 
 
-def is_seen(e: PatchExplanation, i: int) -> NDArray[np.bool_]:
-    """(T,) whether a window without a gap looks at each step of series ``i``."""
-    view, scores = e.model.scales_[0].view, e.score_maps[i][0]
-    starts = e.items[i].steps_given(view.stride * np.flatnonzero(np.isfinite(scores)))
-    steps = len(e.data[i])
-    ends = np.bincount(starts, minlength=steps + 1) - np.bincount(starts + view.patch[0], minlength=steps + 1)
-    return np.asarray(np.cumsum(ends)[:steps] > 0)
+def _first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
-def step_text(item: Item, step: int) -> str:
-    """When a step is: its time, or its number if there is none."""
-    return str(step) if item.times is None else time_text(item.times[step])
+def _values(series: Any) -> Any:
+    """A table with all texts read that stand for values, such as times."""
+    frame = as_frame(series)
+    has_texts = frame is not None and any(kind == nw.String for kind in frame.schema.values())
+    return with_values(series) if has_texts else series
 
 
-def _span(
-    item: Item, heat: NDArray[np.float64], ends: tuple[int, int], outlierness: float, total: float
-) -> OddSpan:
-    start, stop = ends
-    since, until = (step_text(item, step) for step in (start, stop - 1))
-    parts = heat[start:stop].sum(axis=0)
-    relevance = float(parts.sum())
-    order = np.argsort(-parts, kind="stable")
-    channels = {item.channels[c]: float(parts[c]) / relevance for c in order}
-    return OddSpan(start, stop, since, until, relevance, relevance / total, outlierness, channels)
+def _threshold(model: SeriesDetector, limit: Limit, steps: int) -> tuple[float, str]:
+    known = model.distribution_
+    if limit.share is not None:
+        source = f"{number(100 * limit.share)} % of the steps it learned from exceed it"
+        return float(np.quantile(known.scores, 1.0 - limit.share)), source
+    allowed = model.allowed_in(steps) if limit.false_alarms is None else limit.false_alarms
+    return known.threshold(allowed), f"about {number(100 * allowed, 2)} % of normal steps exceed it"
 
 
-def _chosen(frame: Any, path: Path, settings: Settings, notes: list[str]) -> Any:
+def _notes(found: SeriesFindings, name: str, model: SeriesDetector) -> Iterator[str]:
+    """Whether all of it has changed, whether chance would give as much, and which steps have no score."""
+    known = np.isfinite(found.outlierness)
+    n, odd = int(known.sum()), found.n_odd
+    e = found.explanation
+    if odd > _MANY * n:
+        most = np.argsort(-e.mean_shares, kind="stable")[:_TOLD]
+        where = ", ".join(f"{e.channels[c]} {percent(e.mean_shares[c])}" for c in most)
+        yield (
+            f"{name}: {percent(odd / n)} of the steps are in events: it has changed as a whole since it "
+            f"was learned, or much of it is odd. Most of it is in: {where}."
+        )
+    elif odd and float(np.nanmin(found.p_value)) * n / min(model.windows_) > _BY_CHANCE:
+        yield (
+            f"{name}: chance alone gives stretches as odd as these. They are its oddest, which need not be "
+            "wrong."
+        )
+    if lost := len(known) - n:
+        yield f"{name}: {lost:,} of {len(known):,} steps are too close to gaps for any window: no score."
+
+
+def _chosen(frame: Any, path: Path, chosen: Columns, notes: list[str], model: SeriesDetector | None) -> Any:
     """The columns that are asked for; a note tells which others hold no numbers."""
-    clock = () if settings.time is None else (settings.time,)
-    _check_known(frame.columns, (*settings.columns, *settings.drop, *clock), path)
-    kept = [name for name in settings.columns or frame.columns if name not in settings.drop]
+    clock = () if chosen.time is None else (chosen.time,)
+    _check_known(frame.columns, (*chosen.columns, *chosen.drop, *clock), path)
+    kept = [name for name in chosen.columns or frame.columns if name not in chosen.drop]
     dates = frame.select(_selector("date") | _selector("datetime")).columns
-    clocks = {settings.time} if settings.time else set(dates)
+    clocks = {chosen.time} if chosen.time else set(dates)
     numbers = set(frame.select(_selector("numeric") | _selector("boolean")).columns)
     no_numbers = [name for name in kept if name not in numbers | clocks]
-    if no_numbers and settings.columns:
+    if no_numbers and chosen.columns:
         raise ValueError(f"Column {no_numbers[0]!r} of {path} holds no numbers. Leave it out of --columns.")
-    if no_numbers:
+    if no_numbers and model is None:
         notes.append(f"{path}: ignored since they hold no numbers: {', '.join(no_numbers)}.")
     if not [name for name in kept if name in numbers - clocks]:
         raise ValueError(f"{path} has no column of numbers to use. It has: {', '.join(frame.columns)}.")
     # The time need not be among the channels that are asked for.
-    told = [name for name in frame.columns if name in clocks and name not in (*kept, *settings.drop)]
+    told = [name for name in frame.columns if name in clocks and name not in (*kept, *chosen.drop)]
     return frame.select([*told, *(name for name in kept if name not in no_numbers)])
 
 
@@ -197,57 +357,3 @@ def _check_known(columns: Sequence[str], asked: Sequence[str], path: Path) -> No
     for name in asked:
         if name not in columns:
             raise ValueError(f"{path} has no column {name!r}. It has: {', '.join(columns)}.")
-
-
-def _as_item(frame: Any, path: Path, time: str | None) -> Item:
-    try:
-        return as_items(frame, 1, time)[0]
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _check_channels(columns: Sequence[str], needed: Sequence[str], paths: tuple[Path, Path]) -> None:
-    train, test = paths
-    for name in needed:
-        if name not in columns:
-            raise ValueError(
-                f"{test} has no column {name!r} of numbers, which {train} has. Add it, or --drop it."
-            )
-
-
-def _check_windows(item: Item, path: Path, settings: Settings, notes: list[str], *, least: int) -> None:
-    """Enough windows without gaps, or an error that says what is in their way."""
-    window, gaps = settings.window, np.isnan(item.values).any(axis=1)
-    if len(item.given) < window:
-        raise ValueError(
-            f"{path} has {len(item.given)} rows, fewer than a window of {window}. Use a smaller --window."
-        )
-    missing = np.concatenate([[0], np.cumsum(gaps)])
-    whole = (missing[window:] == missing[:-window])[:: settings.stride]
-    if whole.size < least:
-        raise ValueError(
-            f"{path} has room for {whole.size} window, expected at least {least}. Use a smaller --stride or "
-            "--window."
-        )
-    if whole.sum() < least:
-        raise ValueError(
-            f"{path}: {whole.sum()} of {whole.size} windows of {window} rows are without gaps"
-            f"{_most_gaps(item)}. Fill the gaps, --drop what has most of them, or use a smaller --window."
-        )
-    if not whole.all():
-        notes.append(f"{path}: {(~whole).sum()} of {whole.size} windows have gaps and are left out.")
-
-
-def _most_gaps(item: Item) -> str:
-    shares = np.isnan(item.given).mean(axis=0)
-    worst = int(shares.argmax())
-    return f" ({item.channels[worst]!r} lacks {shares[worst]:.0%} of its values)" if shares[worst] else ""
-
-
-def _check_variety(item: Item, path: Path, notes: list[str]) -> None:
-    constant = np.nanmin(item.given, axis=0) == np.nanmax(item.given, axis=0)
-    if constant.all():
-        raise ValueError(f"{path}: no channel ever varies, so there is nothing to learn from.")
-    if constant.any():
-        names = ", ".join(np.array(item.channels, dtype=object)[constant])
-        notes.append(f"{path}: never varies, so that any other value later is odd in its own unit: {names}.")

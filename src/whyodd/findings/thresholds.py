@@ -88,6 +88,11 @@ def distribution_of(model: Any) -> ScoreDistribution | None:
     return getattr(_last(model), "distribution_", None)
 
 
+def share_above(threshold: float, known: ScoreDistribution) -> float:
+    """Share of normal rows above a threshold, not at it."""
+    return float(known.p_values([np.nextafter(threshold, np.inf)])[0])
+
+
 def _last(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
@@ -96,10 +101,15 @@ def own_threshold(scores: Floats, threshold: float | None, model: Any) -> tuple[
     """The threshold of the model, and where it comes from."""
     if threshold is None:
         return oddest_threshold(scores), WITHOUT_THRESHOLD
+    return threshold, threshold_source(threshold, model)
+
+
+def threshold_source(threshold: float, model: Any) -> str:
+    """Where the threshold of a model comes from."""
     known = distribution_of(model)
     if known is None:
-        return threshold, "the model's own"
+        return "the model's own"
     allowed = getattr(_last(model), "false_alarms", None)
     if allowed is not None and known.threshold(allowed) == threshold:
-        return threshold, exceeded_by(allowed)
-    return threshold, exceeded_by(round(float(known.p_values([threshold])[0]), 6))
+        return exceeded_by(allowed)
+    return exceeded_by(round(float(known.p_values([threshold])[0]), 6))

@@ -83,7 +83,8 @@ def _of_columns(columns: list[NDArray[Any]]) -> NDArray[Any]:
     """Places of the rows in their order; NaN equals NaN."""
     same = np.zeros(columns[0].size, dtype=np.intp)
     for column in columns:
-        plain = column.astype(str) if column.dtype == object else column
+        # Of cells that are lists NumPy would make an array of more dimensions.
+        plain = np.array([str(cell) for cell in column]) if column.dtype == object else column
         _, codes = np.unique(plain, return_inverse=True)
         _, same = np.unique(same * (codes.max() + 1) + codes, return_inverse=True)
     return same

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import warnings
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +52,24 @@ def _cannot_write(path: Path, why: str) -> CannotWriteError:
 def draft_name(name: str) -> str:
     """Hidden, with the same ending, and like no other: also threads may write to the same place at a time."""
     return f".{os.getpid()}.{secrets.token_hex(4)}.{name[-_MOST_LETTERS:]}"
+
+
+def forget_drafts(path: Path) -> None:
+    """Remove drafts of a file that processes have left which were killed."""
+    for draft in path.parent.glob(f".*.*.{escape(path.name[-_MOST_LETTERS:])}"):
+        owner = re.fullmatch(r"\.(\d+)\.[0-9a-f]{8}\..*", draft.name)
+        if owner is not None and not _is_running(int(owner[1])):
+            draft.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 def is_replaceable(path: Path) -> bool:

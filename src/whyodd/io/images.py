@@ -20,6 +20,8 @@ _ENDINGS = frozenset(
 )
 # White of 8 bits is white of 16 bits: 255 · 257 = 65535.
 _TO_16_BITS = 257
+# Rec. 601, as most programs turn colour into grey.
+_LUMINANCE = np.array([0.299, 0.587, 0.114])
 
 
 def image_files(path: str | Path) -> list[Path]:
@@ -153,6 +155,34 @@ def _reason(error: Exception) -> str:
 def read_images(paths: Iterable[str | Path]) -> list[Image]:
     """Pictures in files, made alike: see :func:`read_image` and :func:`alike`."""
     return alike([read_image(path) for path in paths])
+
+
+class PictureFiles:
+    """Pictures of files, read when asked for, all in grey or all in colour: a sequence.
+
+    Attributes
+    ----------
+    files : list of path
+    in_colour : bool
+    width : int, optional
+        Make all pictures this wide.
+    """
+
+    def __init__(self, files: Sequence[Path], *, in_colour: bool, width: int | None = None) -> None:
+        self.files, self.in_colour, self.width = list(files), in_colour, width
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, i: int) -> Image:
+        image = read_image(self.files[i])
+        if self.width is not None:
+            image = resized(image, self.width)
+        if self.in_colour and image.ndim == 2:
+            return np.repeat(image[..., None], 3, axis=-1)
+        if not self.in_colour and image.ndim == 3:
+            return _of_kind((image @ _LUMINANCE).astype(np.float32), image.dtype)
+        return image
 
 
 def alike(images: Sequence[Image]) -> list[Image]:

@@ -286,6 +286,33 @@ def _check_splines(model: Any) -> None:
     expect_whole(model, "n_features_out_", columns * n_used, columns * n_used)
 
 
+def _check_given_context(model: Any) -> None:
+    """Its rows are put into a search tree, and counted by their categories."""
+    if not hasattr(model, "known_"):
+        return
+    known, what = model.known_, "known_ of a GivenContext"
+    n_contexts, n_labels = len(model.contexts), len(model.as_text)
+    n, n_numbers = len(known.codes), columns_of(model) - n_contexts - n_labels
+    kinds = [place.kind for place in model.places_]
+    expect("contexts of a GivenContext", n_contexts > 0 and kinds == list(model.contexts))
+    expect("labels_ of a GivenContext", len(model.labels_) == n_labels)
+    n_levels = sum(1 + (kind == "time of day and weekday") for kind in kinds)
+    n_points = sum((kind == "number") + 2 * kind.startswith("time of day") for kind in kinds)
+    expect(what, n > 0 and known.codes.shape == (n, n_levels) and known.codes.dtype.kind == "i")
+    expect(what, known.points.shape == (n, n_points) and bool(np.all(np.abs(known.points) <= 1.0)))
+    expect(what, known.values.shape == (n, n_numbers) and known.labels.shape == (n, n_labels))
+    for column, labels in zip(known.labels.T, model.labels_, strict=True):
+        expect(what, np.ndim(labels) == 1 and is_places(column, len(labels)))
+    expect("fill_ of a GivenContext", (model.fill_ is None) == (n_numbers == 0))
+    shapes = {"within_": n_levels, "ratio_": n_levels, "extent_": 2}
+    for name, rows in shapes.items():
+        expect_shape(model, name, (rows, n_numbers))
+    expect_shape(model, "quiet_", (n_numbers,))
+    for name in ("typical_", "uneven_"):
+        expect_shape(model, name, (n_levels + 1, n_numbers))
+    expect_shape(model, "strength_", (n_levels + 1, n_labels))
+
+
 CHECKS: dict[str, Check] = {
     "sklearn.cluster._agglomerative.FeatureAgglomeration": _check_agglomeration,
     "sklearn.cluster._kmeans.KMeans": _check_means,
@@ -305,6 +332,7 @@ CHECKS: dict[str, Check] = {
     "sklearn.preprocessing._polynomial.SplineTransformer": _check_splines,
     "sklearn.svm._classes.OneClassSVM": _check_one_class_svm,
     "sklearn.tree._classes.ExtraTreeRegressor": check_tree_model,
+    "whyodd.automatic.given.GivenContext": _check_given_context,
 } | dict.fromkeys(
     (
         "sklearn.compose._column_transformer.ColumnTransformer",

@@ -72,12 +72,28 @@ def read_table(
     polars.DataFrame
         With at least one row; dates are parsed.
     """
+    frame = read_rows(path, as_written, encoding=encoding, sheet=sheet, table=table, notes=notes)
+    if frame.height == 0:
+        raise ValueError(f"{table_name(Path(path))} has names of columns, but no rows.")
+    return frame
+
+
+def read_rows(
+    path: Path | str,
+    as_written: Collection[str] = (),
+    *,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    table: str | None = None,
+    notes: list[str] | None = None,
+) -> Any:
+    """The same of a table that may have no rows."""
     path = Path(path)
     check_table(path)
     name = table_name(path)
     notes = [] if notes is None else notes
     reading = Reading(name, tuple(as_written), ending_of(path), encoding, sheet, table, notes)
-    with _clear_errors(name):
+    with clear_errors(name):
         source = _source(path, name)
         source = unpacked(source, first_bytes(source), name)
         if not isinstance(source, Path) and not source:
@@ -87,8 +103,6 @@ def read_table(
         frame = READERS[kind](source, reading)
     if frame.width == 0:
         raise ValueError(f"{name} has no columns.")
-    if frame.height == 0:
-        raise ValueError(f"{name} has names of columns, but no rows.")
     return _with_known_types(frame, as_written)
 
 
@@ -208,6 +222,23 @@ def _parsed_json(content: bytes, is_array: bool, reading: Reading) -> Any:
         ) from None
 
 
+def parsed_text(
+    content: bytes, name: str, ending: str, as_written: Collection[str], notes: list[str] | None
+) -> Any:
+    """Polars frame of a piece of a text table in UTF-8, which has the names of its columns."""
+    from whyodd.io.text_tables import read_text_table
+
+    with clear_errors(name):
+        usual = _SEPARATORS.get(ending, ",")
+        return read_text_table(content, name, usual, as_written, notes, has_end=False)
+
+
+def parsed_lines(content: bytes, name: str) -> Any:
+    """Polars frame of some lines of JSON in UTF-8."""
+    with clear_errors(name):
+        return _parsed_json(content.removeprefix(_MARK), False, Reading(name))
+
+
 def _frame_of_array(array: NDArray[Any]) -> Any:
     columns = array.reshape(len(array), -1).T
     names = ["value"] if len(columns) == 1 else [f"channel {c}" for c in range(len(columns))]
@@ -268,7 +299,7 @@ READERS: dict[str, Callable[[Source, Reading], Any]] = {
 
 
 @contextmanager
-def _clear_errors(name: str) -> Iterator[None]:
+def clear_errors(name: str) -> Iterator[None]:
     """Errors of the readers in one sentence that names the file."""
     pl = polars()
     try:

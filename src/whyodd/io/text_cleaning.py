@@ -192,9 +192,12 @@ def _with_full_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
 
 
 def clean_rest(
-    cleaned: Cleaned, separator: str, name: str, notes: list[str]
+    cleaned: Cleaned, separator: str, name: str, notes: list[str], *, has_end: bool = True
 ) -> tuple[Cleaned, list[str] | None]:
-    """Take away what is no row below the names; names with units if a line has them."""
+    """Take away what is no row below the names; names with units if a line has them.
+
+    ``has_end``: whether the table ends here, perhaps in totals and footnotes.
+    """
     records = list(islice(csv.reader(io.StringIO(cleaned.sample), delimiter=separator), 50))
     names = None
     if len(records) > 2 and has_units(records[0], records[1], records[2:]):
@@ -203,6 +206,8 @@ def clean_rest(
         cleaned = cleaned.without_lines(1).with_names(first)
         notes.append(f"{name}: the line below the names holds units, now part of the names.")
     cleaned = _without_repeated_names(cleaned, name, notes)
+    if not has_end:
+        return cleaned, names
     return _without_end(cleaned, separator, len(records[0]) if records else 0, name, notes), names
 
 

@@ -61,6 +61,8 @@ def read_text_table(
     usual: str = ",",
     as_written: Collection[str] = (),
     notes: list[str] | None = None,
+    *,
+    has_end: bool = True,
 ) -> Any:
     """Polars frame of a text table.
 
@@ -76,6 +78,8 @@ def read_text_table(
         Columns whose values stay as they are written: 007 is no 7.
     notes : list of str, optional
         Gains what was left out around the table, and names that were changed.
+    has_end : bool, default True
+        Whether the table ends here: then totals and footnotes are left out.
     """
     import polars as pl
 
@@ -83,7 +87,7 @@ def read_text_table(
     source = with_plain_line_ends(source)
     cleaned = clean_beginning(source, _sample(source, name), name, notes)
     layout = layout_of(cleaned.sample, name, usual, cleaned.separator)
-    cleaned, with_units = clean_rest(cleaned, layout.separator, name, notes)
+    cleaned, with_units = clean_rest(cleaned, layout.separator, name, notes, has_end=has_end)
     source, sample = cleaned.source, cleaned.sample
     # A name such as [a].csv is no pattern.
     options: dict[str, Any] = {

@@ -32,11 +32,21 @@ def unpacked(source: Source, beginning: bytes, name: str) -> Source:
     name : str
         What messages call it.
     """
-    opener = next((opener for first, opener in _OPENERS.items() if beginning.startswith(first)), None)
-    if opener is None:
+    if not is_packed(beginning):
         return source
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-        return _read_all(opener(file), name)
+        return _read_all(unpacking(file, beginning), name)
+
+
+def is_packed(beginning: bytes) -> bool:
+    """Whether a file that begins so is packed."""
+    return any(map(beginning.startswith, _OPENERS))
+
+
+def unpacking(file: Any, beginning: bytes) -> Any:
+    """Open file of what is packed in an open file, to be read little by little; others as they are."""
+    opener = next((opener for first, opener in _OPENERS.items() if beginning.startswith(first)), None)
+    return file if opener is None else opener(file)
 
 
 def _read_all(packed: Any, name: str) -> bytes:
@@ -50,9 +60,14 @@ def _read_all(packed: Any, name: str) -> bytes:
                     "packed file. Unpack it yourself, or save it as Parquet."
                 )
             parts.append(part)
-    except (EOFError, zlib.error, gzip.BadGzipFile, _zstd_error()):
+    except unpacking_errors():
         raise ValueError(f"{name} cannot be read: {DAMAGED}.") from None
     return b"".join(parts)
+
+
+def unpacking_errors() -> tuple[type[Exception], ...]:
+    """What reading a packed file that is damaged ends in."""
+    return EOFError, zlib.error, gzip.BadGzipFile, _zstd_error()
 
 
 def _open_gzip(file: Any) -> Any:

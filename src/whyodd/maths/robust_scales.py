@@ -43,8 +43,8 @@ def center_and_scale(X: Floats) -> tuple[Floats, Floats]:
     return center, scale
 
 
-def soften(Z: Floats) -> Floats:
-    """Distances in scales (n, d): z itself up to ``FAR``, and beyond it FAR √(z / FAR), with the sign of z.
+def soften(Z: Floats, far: float = FAR) -> Floats:
+    """Distances in scales (n, d): z itself up to ``far``, and beyond it far √(z / far), with the sign of z.
 
     Examples
     --------
@@ -54,6 +54,6 @@ def soften(Z: Floats) -> Floats:
     """
     values = np.asarray(Z, dtype=np.float64)
     sizes = np.abs(values)
-    if sizes.size == 0 or sizes.max() <= FAR:
+    if sizes.size == 0 or sizes.max() <= far:
         return values
-    return np.where(sizes <= FAR, values, np.copysign(np.sqrt(FAR * np.maximum(sizes, FAR)), values))
+    return np.where(sizes <= far, values, np.copysign(np.sqrt(far * np.maximum(sizes, far)), values))

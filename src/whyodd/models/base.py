@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from whyodd.compute.points import canonical, is_sparse
 from whyodd.io.defaults import with_defaults
+from whyodd.models.feedback import TakesFeedback
+from whyodd.network.judged import learned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +26,7 @@ _LARGEST = 1e150
 _DTYPES = [np.float64, np.float32]
 
 
-class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
     """Outlier detector that owns a distance network: o(x) is its score, high for anomalies.
 
     A subclass implements ``_fit``, which returns the network and the threshold; everything else is here.
@@ -32,7 +34,9 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
     Attributes
     ----------
     network_ : DistanceNetwork
-        The fitted model; what is explained.
+        The fitted model; what is explained. With feedback a ``JudgedScore`` of it.
+    feedback_ : tuple of Judgement
+        What people said of single rows.
     threshold_ : float
         Outlierness above which a point is an outlier.
     offset_ : float
@@ -59,7 +63,7 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         """
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> DistanceDetector:  # noqa: ARG002
-        """Fit to (mostly) normal rows.
+        """Fit to (mostly) normal rows, without feedback that an earlier fit was given.
 
         Parameters
         ----------
@@ -74,18 +78,34 @@ class DistanceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # un
         -------
         self
         """
-        self._check_contamination()
         # An interrupted fit must not leave a model that looks fitted.
-        previous = self.__dict__.pop("network_", None)
-        values = self._validated(X, ensure_min_samples=2)
+        previous = learned(self.__dict__.pop("network_", None))
+        self.__dict__.pop("seen_", None)  # what partial_fit keeps
+        values, weights = self._checked_rows(X, sample_weight, ensure_min_samples=2)
+        self._settle(*self._fit(values, weights, previous), values, weights)
+        self._remember(values, weights)
+        return self
+
+    def _remember(self, X: Points, weights: NDArray[np.float64] | None) -> None:
+        """Keep what ``partial_fit`` will go on from; nothing, unless a model cannot do without."""
+
+    def _checked_rows(
+        self, X: Any, sample_weight: Any, **keywords: Any
+    ) -> tuple[Points, NDArray[np.float64] | None]:
+        """Rows to learn from, and their weights."""
+        self._check_contamination()
+        values = self._validated(X, **keywords)
         _check_scale(values)
-        weights = _checked_weights(sample_weight, values.shape[0])
-        network, threshold = self._fit(values, weights, previous)
+        return values, _checked_weights(sample_weight, values.shape[0])
+
+    def _settle(
+        self, network: DistanceNetwork, threshold: float, X: Points, weights: NDArray[np.float64] | None
+    ) -> None:
+        """Be the model with this network, and this threshold unless a share of the rows decides."""
         if self.contamination is not None:
-            threshold = _cut(network.outlierness(values), weights, self.contamination)
+            threshold = _cut(network.outlierness(X), weights, self.contamination)
         self.threshold_ = threshold
         self.network_ = network
-        return self
 
     @property
     def offset_(self) -> float:

@@ -13,8 +13,8 @@ from sklearn.covariance import ledoit_wolf
 
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.robust_scales import FAR, center_and_scale, soften
-from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.repetition import repeated_rows
+from whyodd.models.in_parts import InParts
 from whyodd.models.tail import ScoreDistribution
 from whyodd.network.committee import DOES_NOT_GO_WITH, FOR_ROWS_LIKE_IT, IN_ITSELF, CommitteeScore, View
 from whyodd.network.distance_network import DistanceNetwork
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.models.fitting.seen_rows import SeenRows
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
@@ -54,7 +55,7 @@ _ROWS_PER_COLUMN = 10
 _FLOOR_OF_NUMBERS, _FLOOR_OF_GROUPS = 1e-3, 1.0
 
 
-class Committee(DistanceDetector):
+class Committee(InParts):
     """Committee of distance networks and other views of a row: o(x) is how many times as odd as usual it is.
 
     Its views are wide neighbourhoods (the mean distance to the nearest tenth of the rows), each column by
@@ -65,6 +66,9 @@ class Committee(DistanceDetector):
 
     Gross values move nothing: columns are centered by medians and scaled by the range of their middle, and
     the oddest fifth of the rows is left out twice before the last fit. Far distances grow as a root.
+
+    ``partial_fit`` keeps twice ``max_rows`` of the rows, as many as the committee learns from and compares
+    with. These are drawn at random in any case, so that learning in parts adds no error.
 
     Parameters
     ----------
@@ -137,7 +141,7 @@ class Committee(DistanceDetector):
         owner, is_group = self._owners(values.shape[1])
         rows = repeated_rows(sample_weight, len(values), type(self).__name__)
         rows = np.random.default_rng(self.random_state).permutation(rows)
-        most = _MOST_ROWS[bool(self.trusted)] if self.max_rows is None else int(self.max_rows)
+        most = self._most_learned
         drawn, others = np.sort(rows[:most]), rows[most:][:most]
         distinct = _distinct(values[drawn])
         center, scale = center_and_scale(values[drawn][distinct[0]])
@@ -161,6 +165,28 @@ class Committee(DistanceDetector):
         new_scores = score.outlierness(values[others]) if others.size else np.empty(0)
         self.distribution_ = ScoreDistribution(np.concatenate([own_scores, new_scores]))
         return score, self.distribution_.threshold(self.false_alarms)
+
+    @property
+    def _most_learned(self) -> int:
+        return _MOST_ROWS[bool(self.trusted)] if self.max_rows is None else int(self.max_rows)
+
+    @property
+    def _most_kept(self) -> int:
+        """Of ``partial_fit``: rows to learn from, and as many to compare them with."""
+        self._check_parameters()
+        return 2 * self._most_learned
+
+    @property
+    def _repeats(self) -> bool:
+        return True
+
+    def _remember(self, X: Points, weights: Floats | None) -> None:
+        self.seen_ = self._seen(X, weights)
+
+    def _fit_seen(self, seen: SeenRows) -> tuple[Any, float]:
+        network: Any
+        network, threshold = super()._fit_seen(seen)
+        return replace(network, extent=seen.extent), threshold
 
     def _owners(self, d: int) -> tuple[Indices, Bools]:
         """The variable that each column belongs to (d,), and whether each variable is a group."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.metaestimators import available_if
 
 from whyodd.models.base import DistanceDetector
+from whyodd.network.judged import learned
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from whyodd.compute.soft.passes import Scores
     from whyodd.kernels import Kernel
 
 
@@ -49,7 +51,7 @@ class DensityDetector(DistanceDetector):
         return float(self.log_density(X).mean())
 
     def log_density(self, X: Any) -> NDArray[np.float64]:
-        """Log-density log p(x) (n,), normalised over the whole space."""
+        """Log-density log p(x) (n,), normalised over the whole space; as learned, without feedback."""
         values = self._checked(X)
         if math.isnan(self.network_.offset):
             self.network_.kernel.log_volume(self.n_features_in_)  # says why there is none
@@ -58,4 +60,5 @@ class DensityDetector(DistanceDetector):
                 f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "
                 "so there is no density. Use a kernel that falls faster."
             )
-        return self.network_.offset + self.network_.assign(values).log_inlierness
+        scores: Scores = learned(self.network_).assign(values)
+        return self.network_.offset + scores.log_inlierness

@@ -16,6 +16,7 @@ from whyodd.models.fitting.columns_that_vary import never_varied
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.fitting.repetition import repeated_rows
 from whyodd.models.fitting.thresholds import usual_threshold
+from whyodd.models.in_parts import InParts
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
     from whyodd.compute.points import Points
     from whyodd.maths.metrics import Metric
-    from whyodd.models.fitting.merging import MergedRows
+    from whyodd.models.fitting.seen_rows import SeenRows
 
     Floats = NDArray[np.float64]
 
+# Rows from which on a threshold is told by those that came after fit.
+_FEW_ROWS = 100
 COVARIANCES = ("diagonal", "full", "robust")
 
 
-class Gaussian(DensityDetector):
+class Gaussian(InParts, DensityDetector):
     """One Gaussian: o(x) = ½ (x - μ)ᵀ Σ⁻¹ (x - μ), half of Mahalanobis' squared distance.
 
     Parameters
@@ -66,6 +69,9 @@ class Gaussian(DensityDetector):
     learned. Single relevances may be negative with it: of two correlated variables the one that goes along
     makes the other one that does not stand out less. ``sample_weight`` must be whole numbers for "robust".
 
+    ``partial_fit`` knows mean and covariance of all rows exactly; the threshold is that of a sample of
+    10,000, and so is everything of "robust".
+
     Examples
     --------
     >>> import numpy as np, whyodd
@@ -76,6 +82,7 @@ class Gaussian(DensityDetector):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    _keeps_moments: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -101,26 +108,51 @@ class Gaussian(DensityDetector):
         self._check_parameters()
         merged = merge_equal_rows(X.astype(np.float64), sample_weight)
         self.constant_ = never_varied(merged.rows)
-        self.location_, spread = self._estimate(merged)
-        self.covariance_ = spread + self.regularization * np.eye(len(spread))
-        metric, offset = _metric(self.covariance_, is_diagonal=self.covariance == "diagonal")
-        network = DistanceNetwork(
-            self.location_[None, :], kernel=Exponential(q=2.0, sigma=1.0), metric=metric, offset=offset
-        )
+        rows = merged.rows[:, ~self.constant_]
+        if self.covariance == "robust":
+            estimate = self._robust(rows[repeated_rows(merged.weights, len(rows), type(self).__name__)])
+        else:
+            estimate = _moments(rows, merged.weights)
+        network = self._network(*estimate, merged.rows[0])
         return network, usual_threshold(network.outlierness(merged.rows), merged.weights)
 
-    def _estimate(self, merged: MergedRows) -> tuple[Floats, Floats]:
-        """Location (d,) and covariance (d, d), exact zeros where a column is constant."""
+    @property
+    def _repeats(self) -> bool:
+        return self.covariance == "robust"
+
+    def _remember(self, X: Points, weights: Floats | None) -> None:
+        seen = self._seen(X, weights)
+        # Where moments suffice, a model that is given away holds no rows.
+        needs_rows = self.covariance == "robust" or self.contamination is not None
+        self.seen_ = seen if needs_rows else seen.without_rows()
+
+    def _suffices(self, seen: SeenRows) -> bool:
+        return seen.n_rows >= 2
+
+    def _fit_seen(self, seen: SeenRows) -> tuple[DistanceNetwork, float]:
+        if self.covariance == "robust" or seen.moments is None or seen.extent is None:
+            return super()._fit_seen(seen)
+        self._check_parameters()
+        self.constant_ = never_varied(seen.extent)
+        varies = ~self.constant_
+        covariance = seen.moments.covariance[np.ix_(varies, varies)]
+        network = self._network(seen.moments.mean[varies], covariance, seen.extent[0])
+        if seen.rows.shape[0] < min(_FEW_ROWS, seen.n_rows) and hasattr(self, "threshold_"):
+            return network, self.threshold_  # o has no unit
+        return network, usual_threshold(network.outlierness(seen.rows), seen.weights)
+
+    def _network(self, mean: Floats, covariance: Floats, row: Floats) -> DistanceNetwork:
+        """Network of the columns that vary; the others are as in a ``row``, with exact zeros in Σ."""
         varies = np.flatnonzero(~self.constant_)
-        rows = merged.rows[:, varies]
-        if self.covariance == "robust":
-            mean, block = self._robust(rows[repeated_rows(merged.weights, len(rows), type(self).__name__)])
-        else:
-            mean, block = _moments(rows, merged.weights)
-        location, spread = merged.rows[0].copy(), np.zeros((len(self.constant_),) * 2)
-        location[varies] = mean
-        spread[np.ix_(varies, varies)] = np.diag(np.diag(block)) if self.covariance == "diagonal" else block
-        return location, spread
+        self.location_, spread = row.copy(), np.zeros((len(self.constant_),) * 2)
+        self.location_[varies] = mean
+        is_diagonal = self.covariance == "diagonal"
+        spread[np.ix_(varies, varies)] = np.diag(np.diag(covariance)) if is_diagonal else covariance
+        self.covariance_ = spread + self.regularization * np.eye(len(spread))
+        metric, offset = _metric(self.covariance_, is_diagonal=is_diagonal)
+        return DistanceNetwork(
+            self.location_[None, :], kernel=Exponential(q=2.0, sigma=1.0), metric=metric, offset=offset
+        )
 
     def _robust(self, rows: Floats) -> tuple[Floats, Floats]:
         # Powers of two round nothing; determinants of columns in very different units would mislead it.

@@ -13,21 +13,25 @@ from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_bandwidth
 from whyodd.models.density import DensityDetector, log_normaliser
 from whyodd.models.fitting.merging import merge_equal_rows
 from whyodd.models.fitting.thresholds import soft_threshold
+from whyodd.models.in_parts import InParts
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.judged import learned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.compute.soft.passes import Scores
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth.rules import SigmaRule
+    from whyodd.models.fitting.seen_rows import SeenRows
 
 
 # What rounding may change of log g at a threshold, many times over.
 _ROUNDING = 1e-12
 
 
-class KernelDensity(DensityDetector):
+class KernelDensity(InParts, DensityDetector):
     """Kernel density estimate: g(x) = Σ_j α_j k(‖x - x_j‖) over all training rows, α_j = w_j / Σw.
 
     Parameters
@@ -56,6 +60,8 @@ class KernelDensity(DensityDetector):
     ----------
     kernel_ : Kernel
         The kernel with the bandwidth that was chosen.
+    weight_ : float
+        Of all rows together, Σw.
     network_ : DistanceNetwork
         All rows with a weight as centers. Its offset is -log ∫ k(‖x‖) dx: the log-density is offset - o for
         the exponential kernels (see ``log_density``), and -infinity where Student's has no density, for q ≤
@@ -74,6 +80,11 @@ class KernelDensity(DensityDetector):
     10,000 rows a sample decides. Duin, "On the choice of smoothing parameters for Parzen estimators", 1976.
 
     ``score_samples`` is the log-density, as in scikit-learn; ``outlierness`` is what explanations are of.
+
+    ``partial_fit`` keeps m = 10,000 of the rows as centers. That adds an error to o = -log g whose standard
+    deviation is √((E k²/g² - 1)/m), where E k² and g are the means of k² and k over all rows, as long as it
+    is well below 1. Where few centers are near, o is about the squared distance to the nearest one instead,
+    and errors are larger: ``benchmarks/parts.py`` measures both.
 
     Examples
     --------
@@ -108,12 +119,16 @@ class KernelDensity(DensityDetector):
 
         Where there is no density, since the integral of the kernel is infinite (Student's with q ≤ d), it is
         log g(x), the logarithm of the sum of kernels as it is; ``log_density`` and ``score`` raise an error.
+        It is the density that was learned, without feedback.
         """
         values = self._checked(X)
-        return self._log_normaliser + self.network_.assign(values).log_inlierness
+        scores: Scores = learned(self.network_).assign(values)
+        return self._log_normaliser + scores.log_inlierness
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """``score_samples`` minus ``offset_`` (n,): negative for outliers."""
+        """``score_samples`` - ``offset_`` (n,), with feedback threshold - o: negative for outliers."""
+        if self.feedback_:
+            return super().decision_function(X)
         return self.score_samples(X) - self.offset_
 
     @property
@@ -136,11 +151,18 @@ class KernelDensity(DensityDetector):
         sigma = sigma_of_bandwidth(self.bandwidth, self.sigma, self.kernel, self.q, merged)
         self.kernel_ = density_kernel(own_kernel(self.kernel), sigma, merged, q=self.q, a=self.a)
         counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
+        self.weight_ = float(counts.sum())
         alpha = counts / counts.sum()
         # A row's own share is that of one row, also if it has copies: they stay.
         shares = np.minimum(counts, 1.0) / counts.sum()
         network = _network(X, merged.spread(alpha), self.kernel_)
         return network, soft_threshold(merged, alpha, shares, self.kernel_, network.n_centers)
+
+    def _seen_in_fit(self) -> SeenRows:
+        if not hasattr(self, "weight_"):
+            return super()._seen_in_fit()
+        weights = np.exp(self.network_.log_weights) * self.weight_
+        return self._seen(self.network_.centers, None if np.allclose(weights, 1.0) else weights)
 
 
 def _log_inlierness_at(o: float, kernel: Kernel, m: int) -> float:

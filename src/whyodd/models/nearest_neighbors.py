@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 from whyodd.maths.hard_poolings import MeanVector, Nearest
-from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.neighborhood import fewer_than_rows
 from whyodd.models.fitting.repetition import repeated_rows
 from whyodd.models.fitting.thresholds import neighbor_threshold
+from whyodd.models.in_parts import InParts
 from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whyodd.compute.points import Points
     from whyodd.maths.hard_poolings import Pooling
+    from whyodd.models.fitting.seen_rows import SeenRows
 
 MEASURES: dict[str, Callable[[int], Pooling]] = {
     "kth": Nearest.kth,
@@ -30,7 +31,7 @@ MEASURES: dict[str, Callable[[int], Pooling]] = {
 }
 
 
-class KNearestNeighbors(DistanceDetector):
+class KNearestNeighbors(InParts):
     """k nearest neighbours: o(x) is the mean γ of the k smallest distances, the k-th one κ, or δ = ‖x - ū‖.
 
     Parameters
@@ -57,6 +58,10 @@ class KNearestNeighbors(DistanceDetector):
     -----
     Harmeling et al., "From outliers to prototypes: ordering data", 2006. Knorr's distance-based outliers are
     made by :meth:`distance_based`. ``sample_weight`` must be whole numbers: rows count that often.
+
+    ``partial_fit`` keeps m = 10,000 of the rows, and k counts these. As a share of the rows k means the same
+    neighbourhood however many rows there were: the distance of the k-th neighbour then has a relative error
+    of 1/(d' √k) on average, where d' is the number of dimensions in which the rows vary around there.
 
     Examples
     --------
@@ -127,6 +132,13 @@ class KNearestNeighbors(DistanceDetector):
         pooling = MEASURES[self.measure](self.n_neighbors_)
         network = DistanceNetwork(X[rows], pooling=pooling, rows=rows, n_rows=X.shape[0])
         return network, neighbor_threshold(network) if self.threshold is None else float(self.threshold)
+
+    @property
+    def _repeats(self) -> bool:
+        return True
+
+    def _seen_in_fit(self) -> SeenRows:
+        return self._seen(self.network_.centers, None)
 
     def _count(self, n: int) -> int:
         if isinstance(self.n_neighbors, Integral):

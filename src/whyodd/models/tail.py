@@ -57,9 +57,9 @@ class ScoreDistribution:
         """Outlierness that this share of normal rows exceeds."""
         n_beyond = int(share * (self.scores.size + 1.0))
         seen = float(self.scores[-n_beyond]) if n_beyond else np.inf
-        if share >= _TAIL:
-            return seen
         start, scale, shape = self._tail
+        if share >= _TAIL:
+            return seen if n_beyond else start  # of few rows no whole one is the share
         rarer = _TAIL / share
         fitted = start + scale * (np.log(rarer) if shape == 0.0 else (rarer**shape - 1.0) / shape)
         # Where few normal rows say that the tail is heavy, what was seen bounds it.

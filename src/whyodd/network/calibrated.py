@@ -26,11 +26,12 @@ _FLOOR = 1e-3
 _HANDED_ON = frozenset(
     {
         *("centers", "weights", "n_centers", "n_features", "metric", "rows", "n_rows", "copies"),
-        *("expected", "nearest", "partner", "usual", "cuts", "n_trees"),
+        *("expected", "nearest", "neighborhood", "partner", "scaled", "usual", "cuts", "n_trees"),
     }
 )
 # All are of the former outlierness: derivatives of distances, variables set to 0 in them, splits of trees.
-_LOST = frozenset({"distances", "flip", "splits"})
+# Assignments are asked for by themselves.
+_LOST = frozenset({"consume", "distances", "flip", "splits"})
 
 
 @dataclass(frozen=True, eq=False)

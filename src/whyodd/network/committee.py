@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,9 +57,15 @@ class View:
     usual: Floats
     weight: float
 
-    def relevance(self, Z: Floats, own: Indices | None, n_jobs: int | None = None) -> Floats:
-        """What it contributes to each variable (n, d)."""
-        parts = decompose_rows(self.score, Z, own=own, n_jobs=n_jobs).relevance
+    def relevance(
+        self,
+        Z: Floats,
+        own: Indices | None,
+        n_jobs: int | None = None,
+        consume: Callable[[Any, Any], None] | None = None,
+    ) -> Floats:
+        """What it contributes to each variable (n, d); ``consume`` is handed its assignments."""
+        parts = decompose_rows(self.score, Z, own=own, n_jobs=n_jobs, consume=consume).relevance
         return np.asarray(parts * (self.weight / self.usual))
 
 
@@ -91,7 +97,10 @@ class CommitteeScore:
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"centers", "copies", "expected", "flip", "kinds", "leave_out", "neighbors", "save", "work"}
+        {
+            *("centers", "consume", "copies", "expected", "flip", "kinds", "leave_out", "neighbors"),
+            *("save", "work"),
+        }
     )
 
     views: tuple[View, ...]
@@ -103,6 +112,10 @@ class CommitteeScore:
     extent: Floats | None = None
     n_rows: int | None = None
     copies: Indices | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Nothing that was computed since: a committee that was used is saved as one that was not.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def n_centers(self) -> int:
@@ -162,18 +175,21 @@ class CommitteeScore:
         own: Indices | None = None,
         n_jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
+        consume: Callable[[Any, Any], None] | None = None,
     ) -> Decomposition:
         """Relevance of all views together, and by their kinds.
 
-        ``own`` (n,): the center that each row is, and that is left out, or -1.
+        ``own`` (n,): the center that each row is, and that is left out, or -1. ``consume`` is handed
+        assignments to the nearest tenth, as by :meth:`assign`.
         """
         Z = self.scaled(X)
         by_kind = np.zeros((len(KINDS), *Z.shape))
         for start in range(0, len(Z), _BLOCK):
             rows = slice(start, start + _BLOCK)
             left_out = None if own is None else np.asarray(own)[rows]
-            for view in self.views:
-                by_kind[KINDS.index(view.kind), rows] += view.relevance(Z[rows], left_out, n_jobs)
+            for place, view in enumerate(self.views):
+                handed = _shifted(consume, start) if place == 0 else None
+                by_kind[KINDS.index(view.kind), rows] += view.relevance(Z[rows], left_out, n_jobs, handed)
             if progress is not None:
                 progress(min(start + _BLOCK, len(Z)))
         relevance = by_kind.sum(axis=0).astype(as_matrix(X).values.dtype, copy=False)
@@ -242,8 +258,19 @@ class CommitteeScore:
         Z = self.scaled(X)
         out = np.empty(Z.shape)
 
-        def average(rows: Any, p: Any) -> None:
-            out[rows] = to_dense(p @ self.centers)
+        def fill(rows: Any, p: Any) -> None:
+            out[rows] = self.average(p)
 
-        self.neighborhood.assign(Z, average, **keywords)
+        self.neighborhood.assign(Z, fill, **keywords)
         return out
+
+    def average(self, p: Any) -> Floats:
+        """Mean of the centers (n, d) for assignments p (n, m)."""
+        return np.asarray(to_dense(p @ self.centers), dtype=np.float64)
+
+
+def _shifted(consume: Callable[[Any, Any], None] | None, start: int) -> Callable[[slice, Any], None] | None:
+    """What consumes assignments of rows that begin at ``start``."""
+    if consume is None:
+        return None
+    return lambda rows, p: consume(slice(start + rows.start, start + rows.stop), p)

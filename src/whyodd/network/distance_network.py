@@ -95,7 +95,7 @@ class DistanceNetwork:
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
-            *("centers", "distances", "expected", "flip", "leave_out", "neighbors", "save"),
+            *("centers", "consume", "distances", "expected", "flip", "leave_out", "neighbors", "save"),
             *("through", "work"),
         }
     )
@@ -224,11 +224,18 @@ class DistanceNetwork:
         return self.decompose(X, **keywords).relevance
 
     def decompose(
-        self, X: Any, *, own: ArrayLike | None = None, through: LinearMap | None = None, **work: Any
+        self,
+        X: Any,
+        *,
+        own: ArrayLike | None = None,
+        through: LinearMap | None = None,
+        consume: Callable[[Any, Any], None] | None = None,
+        **work: Any,
     ) -> Decomposition:
         """Everything about the outlierness in one pass: o, R_i and what belongs to no variable.
 
         ``through``: a linear map that made X of other variables; relevance (n, through.n_inputs) is theirs.
+        ``consume``: handed the assignments, as by :meth:`assign`; hard pooling need not search twice for it.
         ``tolerance``: share of each row's soft assignment that may be discarded, 0 by default. Where the
         centers left are few (a peaked soft-min) this is several times faster. Only soft pooling under the
         plain distance makes use of it.
@@ -236,7 +243,13 @@ class DistanceNetwork:
         values, left_out = self._checked_input(X, own)
         if through is not None and through.n_outputs != self.n_features:
             raise ValueError(f"{through} must end in the {self.n_features} variable(s) of the network.")
-        relevance, scores = self._passes.decompose(values, left_out, Work(**work), through)
+        relevance: Floats
+        if consume is not None and isinstance(self._passes, Neighbors):
+            relevance, scores = self._passes.decompose(values, left_out, Work(**work), through, consume)
+        else:
+            relevance, scores = self._passes.decompose(values, left_out, Work(**work), through)
+            if consume is not None:
+                self._passes.assign(values, left_out, Work(**work), consume)
         _check_representable(scores.outlierness)
         with np.errstate(over="ignore"):
             relevance = relevance.astype(values.dtype, copy=False)
@@ -250,15 +263,19 @@ class DistanceNetwork:
         values = as_matrix(X).values
         out = np.empty(values.shape, dtype=values.dtype)
 
-        def average(rows: Any, p: Any) -> None:
-            p = p.astype(np.float64, copy=False)
-            nearest = to_dense(self.centers[np.asarray(p.argmax(axis=1)).ravel()])
-            # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
-            lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
-            out[rows] = to_dense(p @ self.centers) + lost * nearest
+        def fill(rows: Any, p: Any) -> None:
+            out[rows] = self.average(p)
 
-        self.assign(values, average, **keywords)
+        self.assign(values, fill, **keywords)
         return out
+
+    def average(self, p: Any) -> Floats:
+        """Σ_j p_j u_j (n, d) for assignments p (n, m), an array or CSR array."""
+        p = p.astype(np.float64, copy=False)
+        nearest = to_dense(self.centers[np.asarray(p.argmax(axis=1)).ravel()])
+        # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
+        lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
+        return np.asarray(to_dense(p @ self.centers) + lost * nearest)
 
     def assign(
         self,

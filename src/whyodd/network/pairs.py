@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -81,22 +82,30 @@ class Pairs:
     def decompose(self, X: Any, own: Indices | None = None) -> Decomposition:
         """Surprise by variable (n, d); rows with an ``own`` of at least 0 are among those counted."""
         surprise = self.surprise(X, own)
-        relevance = np.zeros((len(surprise), self.edges.shape[1]))
+        parts = np.zeros((self.edges.shape[1], len(surprise)))
         for place, (i, k) in enumerate(self.pairs):
-            relevance[:, i] += 0.5 * surprise[:, place]
-            relevance[:, k] += 0.5 * surprise[:, place]
+            half = 0.5 * surprise[:, place]
+            parts[i] += half
+            parts[k] += half
+        relevance = np.ascontiguousarray(parts.T)
         return Decomposition(relevance, np.zeros(len(surprise)), relevance.sum(axis=1))
 
     def surprise(self, X: Any, own: Indices | None = None) -> Floats:
         """Surprise of each pair (n, p)."""
         bins = _bins(self.edges, np.asarray(X, dtype=np.float64))
-        learned = 0.0 if own is None else (np.asarray(own) >= 0).astype(np.float64)
-        out = np.empty((len(bins), len(self.pairs)))
+        learned = (
+            np.zeros(len(bins), dtype=np.intp) if own is None else (np.asarray(own) >= 0).astype(np.intp)
+        )
+        out = np.empty((len(self.pairs), len(bins)))
         for place, (i, k) in enumerate(self.pairs):
-            cells = bins[:, i], bins[:, k]
-            seen = np.maximum(self.counts[place][cells] - learned, 0.0)
-            out[:, place] = np.log((self.chance[place][cells] + 1.0) / (seen + 1.0))
-        return np.maximum(out, 0.0)
+            out[place] = self._surprises[place][learned, bins[:, i], bins[:, k]]
+        return out.T
+
+    @cached_property
+    def _surprises(self) -> Floats:
+        """Surprise (p, 2, bins, bins) at each cell, and without one of the rows that were counted in it."""
+        seen = self.counts[:, None] - np.arange(2.0)[:, None, None]
+        return np.maximum(np.log((self.chance[:, None] + 1.0) / (np.maximum(seen, 0.0) + 1.0)), 0.0)
 
     def partner(
         self, X: Floats, columns: Indices, own: Indices | None, known: Floats

@@ -80,6 +80,7 @@ class Score(Protocol):
 # What a member may offer, and what it then has. Each is asked for by its name.
 CAPABILITIES: dict[str, str] = {
     "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
+    "consume": "the keyword consume of decompose: assignments to its centers, as assign hands them out",
     "copies": "copies (c, 2) or None: other training rows that are equal to a center, and the center",
     "cuts": "cuts(X): where each value is cut off from others, and in how many of n_trees",
     "distances": "it measures distances to its centers: metric, pooling, kernel",
@@ -144,9 +145,17 @@ def decompose_rows(
     through: LinearMap | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    consume: Callable[[Any, Any], None] | None = None,
 ) -> Decomposition:
-    """Decomposition of rows, with the keywords that this member takes."""
-    keywords = _left_out(own) | ({} if through is None else {"through": through})
+    """Decomposition of rows, with the keywords that this member takes.
+
+    ``consume``: for a member with centers, handed the assignments to them.
+    """
+    keywords: dict[str, Any] = _left_out(own) | ({} if through is None else {"through": through})
+    if consume is not None and offers(score, "consume"):
+        keywords["consume"] = consume
+    elif consume is not None:
+        score.assign(X, consume, **_left_out(own))
     if offers(score, "work"):
         return score.decompose(X, **keywords, n_jobs=n_jobs, progress=progress)  # type: ignore[no-any-return]
     parts: Decomposition = score.decompose(X, **keywords)

@@ -188,7 +188,8 @@ class PatchExplanation(BaseExplanation):
             raise ValueError(f"{self.name(i)}: every window holds a gap, so that none is the strangest.")
         which = int(np.argmax(told))
         values, heat = self.model.prepared(item), item.as_values(self.relevance[i])
-        windows = strangest_windows(scales[which], values, heat, maps[which], self.twins[i], k)
+        shapes = self.model.shapes_
+        windows = strangest_windows(scales[which], values, heat, maps[which], self.twins[i], k, shapes)
         return [item.placed(self.model.in_raw_units(window)) for window in windows]
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:

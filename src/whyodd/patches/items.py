@@ -133,7 +133,7 @@ def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
         if len(items) == 0:
             raise ValueError("There are no items: pass at least one image or series.")
         return [_as_item(item, axes, f"Item {i}", time) for i, item in enumerate(items)]
-    if as_frame(items) is None and _is_batch(np.asarray(items), axes):
+    if as_frame(items) is None and is_batch(np.asarray(items), axes):
         return [_as_item(item, axes, f"Item {i}", time) for i, item in enumerate(np.asarray(items))]
     return [_as_item(items, axes, "The item", time)]
 
@@ -145,7 +145,8 @@ def _is_list(items: Any) -> bool:
     return len(items) == 0 or not np.isscalar(items[0])
 
 
-def _is_batch(values: NDArray[Any], axes: int) -> bool:
+def is_batch(values: NDArray[Any], axes: int) -> bool:
+    """Whether an array holds several images or series, and not one with channels."""
     if values.ndim == axes + 2:
         return True
     return axes == 2 and values.ndim == 3 and values.shape[-1] > _MOST_COLOURS
@@ -199,7 +200,7 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
         raise ValueError(
             f"{what} is a data frame, which is a series. Pass a patch of one size, such as (32,)."
         )
-    clock = _clock(frame, time, what)
+    clock = find_clock(frame, time, what)
     numbers = [
         name
         for name, kind in frame.schema.items()
@@ -228,7 +229,7 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
     )
 
 
-def _clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Series[Any] | None:
+def find_clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Series[Any] | None:
     """What tells the time: the column that was named, or the only one of dates, or an index of dates."""
     index = _index_of_dates(frame)
     if time is not None and (index is None or index.name != time):

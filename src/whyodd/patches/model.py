@@ -18,8 +18,11 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.soft.passes import Work
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import IMAGES, SERIES, checked_ids
+from whyodd.io.defaults import with_defaults
 from whyodd.models.fitting.thresholds import usual_threshold
 from whyodd.patches.explanation import PatchExplanation
+from whyodd.patches.features import as_features
+from whyodd.patches.features.given import pixel_unit
 from whyodd.patches.grid import BORDERS
 from whyodd.patches.items import as_items
 from whyodd.patches.methods import scale_explainer
@@ -34,11 +37,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.patches.items import Item
+    from whyodd.patches.scale import Folded
     from whyodd.patches.strangest import StrangePatch
 
     Floats = NDArray[np.floating]
     ExcludeSelf = Literal["auto"] | bool
     Sizes = tuple[int, ...]
+
+_LEAST_PATCHES = 2
 
 
 class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
@@ -48,8 +54,9 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
     ----------
     model : outlier detector
         One of the package, or any that :func:`whyodd.neuralize` takes; fitted to patches (n, patch · C).
-    patch : tuple of int or list of tuples, default (7, 7)
-        (h, w) for images, (w,) for series. Several sizes are trained apart and added up.
+    patch : tuple of int or list of tuples, optional
+        (h, w) for images, (w,) for series. Several sizes are trained apart and added up. (7, 7) by default;
+        (1, 1) with ``features``, where it counts places of their map: each has seen its surroundings.
     stride : int, default 1
         Steps between windows.
     border : {"valid", "reflect", "edge", "zero"}, default "valid"
@@ -70,6 +77,15 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
     prepare : callable, optional
         Applied to each item (*shape, C) before all this; must keep the shape. ``local_contrast`` of
         ``whyodd.patches`` takes out changes of light. Relevance is that of what it returns, pixel by pixel.
+    features : str, path, callable, torch module or Features, optional
+        What windows look at in place of pixels: "deep" for a pretrained network
+        (:class:`~whyodd.patches.features.DeepFeatures`), an ONNX file or torch module that maps an image
+        (1, C, H, W) to features (1, F, h, w), or a function of an image (H, W, C) that returns (h, w, F).
+        Pixels reach them from 0 to 255: floats from 0 to 1 and 16 bits are brought there. Relevance is exact
+        onto places and features, and comes from there onto pixels as ``features_.told`` says.
+    coreset : int, optional
+        Of the drawn patches keep so many that lie far apart. What that may do to the distance to the nearest
+        normal patch is told by ``radius`` of each of the ``scales_``.
 
     Attributes
     ----------
@@ -84,6 +100,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         without its own patches, estimated from up to 64 windows of up to 64 items. ``explain`` ranks by O.
     offset_ : float
         -``threshold_``, as scikit-learn has it.
+    features_ : Features or None
+        What maps images to features.
 
     Notes
     -----
@@ -107,7 +125,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
     def __init__(
         self,
         model: Any,
-        patch: Sizes | list[Sizes] = (7, 7),
+        patch: Sizes | list[Sizes] | None = None,
         stride: int = 1,
         border: str = "valid",
         max_patches: int = 30_000,
@@ -117,6 +135,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         scale: int | list[int] = 1,
         standardize: bool = False,
         prepare: Callable[[Floats], Floats] | None = None,
+        features: Any = None,
+        coreset: int | None = None,
     ) -> None:
         self.model = model
         self.patch = patch
@@ -128,6 +148,14 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         self.scale = scale
         self.standardize = standardize
         self.prepare = prepare
+        self.features = features
+        self.coreset = coreset
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # What earlier versions have saved has no features, and does not know the shapes of its items.
+        later = {"features_": None, "n_features_": None, "pixel_unit_": 1.0, "shapes_": ()}
+        known = with_defaults(type(self), later if "scales_" in state else {})
+        super().__setstate__(state | {name: known[name] for name in known.keys() - state.keys()})
 
     def fit(self, items: Any, y: None = None, *, time: str | None = None) -> PatchModel:  # noqa: ARG002
         """Fit to patches of (mostly) normal images or series.
@@ -151,8 +179,16 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         self.channels_ = _same_channels(given)
         self.is_named_, self.time_ = given[0].is_named, time
         self.units_ = _units(given) if self.standardize else None
+        self.features_, self.n_features_ = as_features(self.features), None
+        self.pixel_unit_ = 1.0 if self.features_ is None else pixel_unit([item.given for item in given])
         values = [self.prepared(item) for item in given]
-        scales = [fit_scale(clone(self.model), view, values, self.max_patches, random) for view in views]
+        scales = [
+            fit_scale(clone(self.model), view, values, self.max_patches, random, self.coreset)
+            for view in views
+        ]
+        self.shapes_ = tuple(
+            (item.values.shape[:-1], seen.shape[:-1]) for item, seen in zip(given, values, strict=True)
+        )
         self.fingerprints_ = {item.fingerprint: i for i, item in enumerate(given)}
         balanced_scales = balanced(scales)
         levels = usual_levels(balanced_scales, values)
@@ -236,27 +272,55 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         given = self.read_items(items, time)
         ids = checked_ids(names, len(given), IMAGES if self._axes == 2 else SERIES)
         twins = [self.twin_of(item, exclude_self) for item in given]
-        total = sum(self._count_windows(item) for item in given)
-        with progress_bar(total, "Explaining windows") if progress else nullcontext(_unheard) as told:
-            report = _adding(told)
-            folded = [
-                [explain_scale(scale, values, twin, report) for scale in self.scales_]
-                for values, twin in zip(map(self.prepared, given), twins, strict=True)
-            ]
+        is_root = find_method(method).root is not None
+        # How many windows a map of features has is known once it is made.
+        by_item = self.features_ is not None
+        total = len(given) if by_item else sum(self._count_windows(item) for item in given)
+        what = "Explaining images" if by_item else "Explaining windows"
+        folded = []
+        with progress_bar(total, what) if progress else nullcontext(_unheard) as told:
+            report = _unheard if by_item else _adding(told)
+            for item, twin in zip(given, twins, strict=True):
+                values = self.prepared(item)
+                parts = [explain_scale(scale, values, twin, report) for scale in self.scales_]
+                folded.append(self._on_pixels(parts, item, is_root) if by_item else parts)
+                if by_item:
+                    told(len(folded))
         # What is explained stays as it is if this model is fitted again.
         e = PatchExplanation.of(given, folded, copy(self), ids, twins, method)
-        if find_method(method).root is None:
+        if not is_root or by_item:
             return e
         return replace(e, relevance=tuple(root**2 for root in e.relevance))
 
+    def _on_pixels(self, parts: Sequence[Folded], item: Item, is_root: bool) -> list[Folded]:
+        """What scales say of features, with their relevance on pixels, in equal parts on the colours."""
+        assert self.features_ is not None
+        together = np.sum([part.relevance for part in parts], axis=0)
+        on_features = together**2 if is_root else together
+        on_pixels = self.features_.spread(on_features, self._image(item))
+        colours = item.values.shape[-1]
+        first, *others = parts
+        heat = np.repeat(on_pixels[..., None] / colours, colours, axis=-1)
+        # All scales look at the same features: the first tells it for all.
+        return [
+            replace(first, relevance=heat),
+            *(replace(part, relevance=np.zeros_like(heat)) for part in others),
+        ]
+
     @property
     def _axes(self) -> int:
-        patch = self.patch[0] if isinstance(self.patch, list) else self.patch
-        return len(patch)
+        patches = self._patches
+        return len(patches[0]) if patches else 2
+
+    @property
+    def _patches(self) -> list[Any]:
+        if self.patch is None:
+            return [(7, 7) if self.features is None else (1, 1)]
+        return self.patch if isinstance(self.patch, list) else [self.patch]
 
     def _views(self) -> list[View]:
         """One for each patch size and scale."""
-        patches = self.patch if isinstance(self.patch, list) else [self.patch]
+        patches = self._patches
         sizes = list(self.scale) if isinstance(self.scale, (list, tuple)) else [self.scale]
         for name, values in (("patch", patches), ("scale", sizes)):
             if len(values) == 0:
@@ -283,10 +347,20 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             )
         if self.border not in BORDERS:
             raise ValueError(f"border={self.border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
-        for name, least in (("stride", 1), ("max_patches", 2)):
+        for name, least in (("stride", 1), ("max_patches", _LEAST_PATCHES)):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}.")
+        if self.coreset is not None and (not _is_size(self.coreset) or self.coreset < _LEAST_PATCHES):
+            raise ValueError(
+                f"coreset={self.coreset!r}: expected None or a whole number of at least {_LEAST_PATCHES}."
+            )
+        if self.features is not None and self._axes != 2:
+            raise ValueError("features= is for images. Leave it out, or pass a patch of two sizes.")
+        if self.features is not None and self.standardize:
+            raise ValueError(
+                "standardize=True is for raw channels. Leave it out: features have scales of their own."
+            )
         Work(tolerance=self.tolerance)  # says what is wrong with it
 
     def read_items(self, items: Any, time: str | None = None) -> list[Item]:
@@ -307,8 +381,25 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         return given
 
     def prepared(self, item: Item) -> Floats:
-        """The numbers of an item as the windows see them, before any reduction."""
+        """The numbers of an item as the windows see them, before any reduction: (*shape, C), or features."""
+        image = self._image(item)
+        if self.features_ is None:
+            return image
+        features = self.features_(image)
+        if self.n_features_ is None:  # of the first item of the fit
+            self.n_features_ = features.shape[-1]
+        if features.shape[-1] != self.n_features_:
+            raise ValueError(
+                f"features= must give as many features for every image: expected {self.n_features_}, got "
+                f"{features.shape[-1]} for an image of shape {image.shape}."
+            )
+        return features
+
+    def _image(self, item: Item) -> Floats:
+        """The numbers of an item (*shape, C) as windows or features see them."""
         values = item.values
+        if self.pixel_unit_ != 1.0:
+            values = values * values.dtype.type(self.pixel_unit_)
         if self.units_ is not None:
             values = values / self.units_.astype(values.dtype)
         if self.prepare is None:
@@ -322,7 +413,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
 
     def in_raw_units(self, window: StrangePatch) -> StrangePatch:
         """A window as it was given, unless ``prepare`` has made something else of it."""
-        if self.units_ is None or self.prepare is not None:
+        if self.units_ is None or self.prepare is not None or self.features_ is not None:
             return window
         return replace(window, values=window.values * self.units_, nearest=window.nearest * self.units_)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.patches.explanation import PatchExplanation
-
 _LONGEST_SIDE = 200  # pixels of a picture on the page
 _STRIP = (400, 40)  # pixels of the relevance of a series
 _COLOUR = "#d9622b"  # a mid-tone that stands out on white and on black alike
@@ -27,7 +25,28 @@ _CELL = f"{_PLAIN}padding:6px 14px 6px 0;text-align:left;vertical-align:top;"
 _TEXT = f"{_CELL}overflow-wrap:anywhere;min-width:12em;max-width:26em;white-space:normal;"
 
 
-def items_table(shown: PatchExplanation, relevance: Sequence[NDArray[np.float64]]) -> str:
+class Items(Protocol):
+    """What is shown of an explanation of images or series."""
+
+    @property
+    def is_series(self) -> bool: ...  # noqa: D102
+
+    @property
+    def data(self) -> Sequence[Any]: ...  # noqa: D102
+
+    @property
+    def outlierness(self) -> NDArray[np.floating]: ...  # noqa: D102
+
+    def name(self, i: int) -> str: ...  # noqa: D102
+
+    def why(self, i: int = 0) -> str: ...  # noqa: D102
+
+    def heatmap(self, i: int) -> NDArray[np.float64]: ...  # noqa: D102
+
+    def __len__(self) -> int: ...
+
+
+def items_table(shown: Items, relevance: Sequence[NDArray[np.float64]]) -> str:
     """HTML table of items: name, outlierness, where it is odd, the picture, its relevance over it.
 
     All pictures have the same colour scale, that of the ``relevance`` of the whole set. Of a series there is
@@ -48,7 +67,7 @@ def legend(is_series: bool) -> list[str]:
     return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
 
 
-def _words(e: PatchExplanation, i: int) -> str:
+def _words(e: Items, i: int) -> str:
     return (
         f"<td style='{_TEXT}'><div style='font-weight:600'>{escape(e.name(i))}</div>"
         f"<div>outlierness {number(float(e.outlierness[i]))}</div>"
@@ -56,7 +75,7 @@ def _words(e: PatchExplanation, i: int) -> str:
     )
 
 
-def _views(e: PatchExplanation, i: int, limit: float) -> str:
+def _views(e: Items, i: int, limit: float) -> str:
     if e.is_series:
         return f"<td style='{_CELL}'>{_strip(e.heatmap(i))}</td>"
     if not _has_pillow():

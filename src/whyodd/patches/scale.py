@@ -78,6 +78,9 @@ class Scale:
         Mean outlierness of a training patch, its own center left out.
     weight : float
         How much the outlierness of a window counts.
+    radius : float
+        Every patch that was drawn is within this distance of one that was kept: the distance to the nearest
+        normal patch is too large by at most that. 0 if all were kept.
     """
 
     view: View
@@ -87,6 +90,17 @@ class Scale:
     windows: Indices
     usual: float
     weight: float = 1.0
+    radius: float = 0.0
+
+    @property
+    def coreset_text(self) -> str:
+        """What keeping few patches may do to distances, in words; empty if all were kept."""
+        if self.radius == 0.0:
+            return ""
+        return (
+            f"Of the normal patches {len(self.items):,} were kept: distances to the nearest are too large by "
+            f"at most {self.radius:.3g}."
+        )
 
     @property
     def usual_per_pixel(self) -> float:
@@ -101,6 +115,10 @@ class Scale:
         mine = np.flatnonzero(self.items[self.network.rows] == item)
         own[self.windows[self.network.rows[mine]]] = mine
         return own
+
+    def training_window(self, center: int) -> int | None:
+        """Window of its training item that a center is, if the model knows."""
+        return None if self.network.rows is None else int(self.windows[self.network.rows[center]])
 
     def training_item(self, center: int) -> int | None:
         """Training item that a center is a patch of, if the model knows."""

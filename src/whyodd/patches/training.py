@@ -11,6 +11,7 @@ from sklearn.utils.random import sample_without_replacement
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import neuralize
 from whyodd.network.waist import offers
+from whyodd.patches.coreset import k_centers, radius
 from whyodd.patches.scale import Scale
 
 if TYPE_CHECKING:
@@ -30,8 +31,13 @@ _SOME = 2048
 _SOME_ITEMS, _WINDOWS_OF_EACH = 64, 64
 
 
-def fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random: Any) -> Scale:
-    """Fit ``model`` to up to ``most`` patches of the items (*shape, C), drawn at random."""
+def fit_scale(
+    model: Any, view: View, items: Sequence[Floats], most: int, random: Any, coreset: int | None = None
+) -> Scale:
+    """Fit ``model`` to up to ``most`` patches of the items (*shape, C), drawn at random.
+
+    Of these ``coreset`` are kept that lie far apart, or all of them.
+    """
     seen = [view.reduced(values) for values in items]
     grids = [view.grid(values.shape[:-1]) for values in items]
     ends = np.cumsum([len(grid) for grid in grids])
@@ -46,9 +52,18 @@ def fit_scale(model: Any, view: View, items: Sequence[Floats], most: int, random
             "are needed to train on. Fill the gaps, or use a smaller patch."
         )
     patches, owners, windows = patches[whole], owners[whole], windows[whole]
-    fitted = model.fit(patches)
+    kept = np.arange(len(patches)) if coreset is None else k_centers(patches, coreset, random)
+    fitted = model.fit(patches[kept])
     network = _of_patches(fitted)
-    return Scale(view, fitted, network, owners, windows, usual=_usual_outlierness(network, patches))
+    return Scale(
+        view,
+        fitted,
+        network,
+        owners[kept],
+        windows[kept],
+        usual=_usual_outlierness(network, patches, kept),
+        radius=0.0 if coreset is None else radius(patches, patches[kept]),
+    )
 
 
 def _of_patches(fitted: Any) -> Any:
@@ -70,11 +85,11 @@ def _draw(windows: int, most: int, random: Any) -> Indices:
     return np.sort(drawn).astype(np.intp)
 
 
-def _usual_outlierness(network: DistanceNetwork, patches: Floats) -> float:
-    """Mean outlierness of some training patches, each without its own center."""
+def _usual_outlierness(network: DistanceNetwork, patches: Floats, kept: Indices) -> float:
+    """Mean outlierness of some drawn patches, each without its own center; the model knows those ``kept``."""
     own = np.full(len(patches), -1, dtype=np.intp)
     if network.rows is not None:
-        own[network.rows] = np.arange(network.n_centers)
+        own[kept[network.rows]] = np.arange(network.n_centers)
     some = slice(None, None, -(-len(patches) // _SOME))
     return float(network.outlierness(patches[some], own=own[some]).mean())
 

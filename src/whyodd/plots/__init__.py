@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from whyodd.plots.bars import bars
 from whyodd.plots.beeswarm import beeswarm
+from whyodd.plots.events import events
 from whyodd.plots.expected import expected
 from whyodd.plots.flipping import flipping
 from whyodd.plots.heatmap import heatmap, heatmaps
+from whyodd.plots.patterns import patterns
 from whyodd.plots.reasons_map import reasons_map
 from whyodd.plots.scores import scores
 from whyodd.plots.series import series
@@ -21,10 +23,12 @@ __all__ = [
     "PLOTS",
     "bars",
     "beeswarm",
+    "events",
     "expected",
     "flipping",
     "heatmap",
     "heatmaps",
+    "patterns",
     "reasons_map",
     "scores",
     "series",
@@ -36,10 +40,12 @@ __all__ = [
 PLOTS: dict[str, "Callable[..., Any]"] = {
     "bars": bars,
     "beeswarm": beeswarm,
+    "events": events,
     "expected": expected,
     "flipping": flipping,
     "heatmap": heatmap,
     "heatmaps": heatmaps,
+    "patterns": patterns,
     "reasons_map": reasons_map,
     "scores": scores,
     "series": series,

@@ -61,7 +61,7 @@ def expected(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
     """
     parts = Parts.of(e, i, k)
     ax = axes_for(ax, len(parts.reasons))
-    centers, seen = _centers(e, parts.columns), [0.0, 1.0]
+    centers, seen = _centers(e, i, parts.columns), [0.0, 1.0]
     for place, (column, reason) in enumerate(zip(parts.columns, parts.reasons, strict=True)):
         if is_number(reason.value) and is_number(reason.expected):
             known = centers[column] if column in centers else _numbers(e.expected[:, column])
@@ -104,8 +104,8 @@ class Scale:
         return (value - self.zero) / (self.one - self.zero)
 
 
-def _centers(e: Explanation, columns: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-    """What rows are compared with in the units of the data, of those variables that have such values."""
+def _centers(e: Explanation, i: int, columns: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+    """What row ``i`` is compared with in the units of the data, of those variables that have such values."""
     variables = e.variables
     if variables is None or not offers(e.network, "centers"):
         return {}
@@ -115,6 +115,9 @@ def _centers(e: Explanation, columns: Sequence[int]) -> dict[int, NDArray[np.flo
     if variables.decode is None:
         return {c: _numbers(to_dense(points[:, [variable]])[:, 0]) for c, variable in alone.items()}
     values = variables.decode(points).numbers
+    if e.given is not None:
+        context = e.given[np.array([range(len(e))[i]])]
+        values |= {v: context.raw_values(v, values[v]) for v in variables.relative & values.keys()}
     return {c: values[variable] for c, variable in alone.items() if variable in values}
 
 

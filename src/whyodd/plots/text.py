@@ -159,7 +159,8 @@ def _shaded(e: TextExplanation, i: int, limit: float) -> list[Piece]:
     found = []
     for part, word in pieces(e, i, _LONGEST):
         strength = 0.0 if word is None or limit <= 0.0 else max(word.relevance, 0.0) / limit
-        found.append(Piece(part, strength, word is not None and word.is_new))
+        is_told = word is not None and (e.usage is None or strength > 0.0)
+        found.append(Piece(part, strength, word is not None and is_told and word.is_new))
     return found
 
 
@@ -187,7 +188,8 @@ def _shade(strength: float) -> tuple[float, float, float, float]:
 def _told(e: TextExplanation, i: int) -> list[str]:
     """In words what the message itself does not show."""
     whole = float(e.outlierness[i]) or 1.0
-    missing = [f"{title_of(t.term, _TERM)} {percent(t.relevance / whole)}" for t in e.absent(i, _TERMS)]
+    lacking = e.absent(i, _TERMS) if e.usage is None else e.lacking(i)[:_TERMS]
+    missing = [f"{title_of(t.term, _TERM)} {percent(t.relevance / whole)}" for t in lacking]
     shares = f"{percent(float(e.unexplained[i]) / whole)} belongs to no single word"
     message = e.messages[i][:_LONGEST]
     notes = [] if message.strip() else ["the message is empty"]

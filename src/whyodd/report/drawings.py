@@ -12,11 +12,15 @@ from whyodd.explanations.sentences import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+WAYS = {1: "up", -1: "down", 0: "odd"}  # direction of a reason -> class of what is drawn of it
 HEIGHT = 180.0  # pixels of the histogram's bars
 _SKEWED = 50  # times the largest bin over the smallest that is not empty: counts are drawn as logarithms
 _LEAST = 2.0  # pixels of a bar that must not be overlooked
 _TICKS = 5
 _RIGHT = 0.6  # of the width: beyond it there is no room for words
+_THIN = 0.008  # of the width: a band that is seen
+_PLOT = (70.0, 8.0, 240.0, 160.0)  # left, top, width and height of the dots of a pair, in its units
+_LETTERS = 28  # that fit below them
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -151,6 +155,64 @@ def bar(share: float, scale: Mapping[str, Any]) -> tuple[str, str]:
     """Start and width of one bar."""
     start = (min(share, 0.0) - scale["low"]) / scale["size"]
     return percent_of(start), percent_of(abs(share) / scale["size"])
+
+
+def strip(drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Bars of usual values and what is marked among them; None of what is not marked.
+
+    Examples
+    --------
+    >>> from whyodd.report.drawings import strip
+    >>> marks = dict.fromkeys(("low_at", "high_at", "at", "expected_at", "break_at"))
+    >>> strip({"heights": [1.0, 0.0, 0.5], "start": 0.0, "stop": 0.9, **marks})["bars"]
+    'M0 20v-20h300v20zM600 20v-10h300v10z'
+    """
+    start, stop, heights = drawn["start"], drawn["stop"], drawn["heights"]
+    width = 1000 * (stop - start) / max(len(heights), 1)
+    bars = "".join(
+        f"M{1000 * start + place * width:.0f} 20v-{20 * height:.3g}h{width:.3g}v{20 * height:.3g}z"
+        for place, height in enumerate(heights)
+        if height
+    )
+    low, high = drawn["low_at"], drawn["high_at"]
+    marks = {"at": "at", "expected": "expected_at", "broken": "break_at"}
+    return {
+        "bars": bars,
+        "start": percent_of(start),
+        "stop": percent_of(stop),
+        # A range of one value is seen all the same.
+        "band": None if low is None else (percent_of(low), percent_of(max(high - low, _THIN))),
+        **{name: None if drawn[key] is None else percent_of(drawn[key]) for name, key in marks.items()},
+    }
+
+
+def scatter(drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Dots of usual rows, the place of the odd one, and what stands at both axes.
+
+    Examples
+    --------
+    >>> from whyodd.report.drawings import scatter
+    >>> axis = {"name": "a", "ticks": [(0.0, "1"), (1.0, "9")]}
+    >>> drawn = scatter({"x": axis, "y": axis, "points": [[0.0, 0.0], [1.0, 1.0]], "at": [0.5, 0.5]})
+    >>> drawn["points"], drawn["at"], drawn["up"]
+    ('M70 168h0M310 8h0', ('190', '88'), [('172', '1'), ('12', '9')])
+    """
+    left, top, width, height = _PLOT
+
+    def x(place: float) -> str:
+        return f"{left + width * place:.0f}"
+
+    def y(place: float, below: float = 0.0) -> str:
+        return f"{top + height * (1.0 - place) + below:.0f}"
+
+    across, up = drawn["x"]["ticks"], drawn["y"]["ticks"]
+    return {
+        "points": "".join(f"M{x(px)} {y(py)}h0" for px, py in drawn["points"]),
+        "at": (x(drawn["at"][0]), y(drawn["at"][1])),
+        "across": [(x(place), told) for place, told in across],
+        "up": [(y(place, 4.0), told) for place, told in up],
+        "longest": _LETTERS // max(len(across), 1),
+    }
 
 
 def against_largest(values: Sequence[float]) -> list[str]:

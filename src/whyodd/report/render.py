@@ -24,10 +24,16 @@ _FOR_THE_COUNTS = 1_000  # bytes of the sentences that say what was left out
 _PICTURE = 10  # A picture may take this part of the page, else there is room for nothing beside it.
 # Of each list the page holds so many entries, and says how many more there are.
 _MOST = {
-    "groups": 40, "reasons": 30, "common": 5, "neighbors": 10, "values": 10, "steps": 8, "tokens": 2_000,
-    "absent": 40, "panels": 20, "bars": 20, "columns": 200, "notes": 40,
+    "groups": 40, "reasons": 30, "common": 5, "links": 10, "neighbors": 10, "values": 10, "steps": 8,
+    "tokens": 2_000, "absent": 40, "panels": 20, "bars": 20, "columns": 200, "notes": 40,
 }  # fmt: skip
-_ROWS, _AFTER = "<!--rows-->", "<!--after-->"  # Nothing from the data can have a plain <.
+_ROWS, _AFTER, _COMPARED = (
+    "<!--rows-->",
+    "<!--after-->",
+    "<!--compared-->",
+)  # Nothing from the data can have a plain <.
+# Links between rows, which may lead to what was left out.
+_LINK = re.compile(r'<a class="to" href="#([au]\d+)">(.*?)</a>', re.DOTALL)
 _PLURALS = {"series": "series"}
 _IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
@@ -48,8 +54,8 @@ def render(summary: Mapping[str, Any], *, limit: int = LIMIT) -> str:
     summary : dict
         What :func:`whyodd.findings.summary.summarize.summarize` returns.
     limit : int
-        Bytes of the page at most. If there is more to show the rows without a card of their own are left out
-        first, then cards, the least odd ones first; the page says how many.
+        Bytes of the page at most. If there is more to show the known rows that cards name are left out first,
+        then rows without a card of their own, then cards, the least odd ones first; the page says how many.
 
     Returns
     -------
@@ -64,10 +70,23 @@ def render(summary: Mapping[str, Any], *, limit: int = LIMIT) -> str:
     plain = [*summary["anomalies"][len(cards) :], *summary["rest"]]
     lines = _fitting(_lines(summary, plain), room - sum(map(_size, cards)))
     unlisted = summary["n_unlisted"] + len(plain) - len(lines)
-    after = _fill("after.html", summary, limit, n_cards=len(cards), n_unlisted=unlisted)
+    compared = _fill("compared.html", summary, limit) if summary["compared"] else ""
+    has_room = _size(compared) <= room - sum(map(_size, [*cards, *lines]))
+    left = {"n_cards": len(cards), "n_unlisted": unlisted, "has_compared": has_room}
     # In one pass: what was put in is not looked through again.
-    parts = {_ROWS: "".join([*cards, *lines]), _AFTER: after}
-    return re.sub(f"{_ROWS}|{_AFTER}", lambda found: parts[found[0]], frame)
+    parts = {
+        _ROWS: "".join([*cards, *lines]),
+        _AFTER: _fill("after.html", summary, limit, **left),
+        _COMPARED: compared if has_room else "",
+    }
+    page = re.sub("|".join(parts), lambda found: parts[found[0]], frame)
+    return _without_dead_links(page)
+
+
+def _without_dead_links(page: str) -> str:
+    """The page without links to rows that were left out; their names stay."""
+    there = set(re.findall(r'<(?:tr|li) id="([au]\d+)"', page))
+    return _LINK.sub(lambda found: found[0] if found[1] in there else found[2], page)
 
 
 def _fitting(texts: Iterator[str], room: int) -> list[str]:
@@ -101,7 +120,8 @@ def _line(row: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
         **{key: row[key] for key in ("rank", "name", "group", "outlierness", "outlierness_text")},
         "place": None if row["id"] is None else f"{summary['noun']} {row['row']}",
         "times": None if times is None else f"{number(times, 2)} × threshold",
-        "reasons": row.get("reasons", ())[:2],
+        # What changed in an event takes a sentence.
+        "reasons": () if summary["kind"] == "events" else row.get("reasons", ())[:2],
         "main": row.get("main", row.get("why", "")),
     }
 
@@ -113,7 +133,7 @@ def _is_slim(summary: Mapping[str, Any]) -> bool:
 
 
 def _fill(template: str, summary: Mapping[str, Any], limit: int, **more: Any) -> str:
-    return _environment().get_template(template).render(s=summary, picture_limit=limit // _PICTURE, **more)
+    return environment().get_template(template).render(s=summary, picture_limit=limit // _PICTURE, **more)
 
 
 def _size(text: str) -> int:
@@ -121,7 +141,7 @@ def _size(text: str) -> int:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Templates that escape all they are given and refuse what is not there."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -138,17 +158,17 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         most=_MOST, drawings=drawings, series=page_series, plural=_plural, is_image=_is_image,
-        style=_part("style.css"), script=_part("page.js"), lead=_lead, number=number,
+        style=page_part("style.css"), script=page_part("page.js"), lead=_lead, number=number,
         is_slim=_is_slim,
     )  # fmt: skip
     return environment
 
 
-def _part(name: str) -> dict[str, Any]:
+def page_part(name: str, package: str = "whyodd.report") -> dict[str, Any]:
     """A file that becomes part of the page, and its hash, by which a browser knows that it may be used."""
     from markupsafe import Markup
 
-    text = resources.files("whyodd.report").joinpath("templates", name).read_text("utf-8")
+    text = resources.files(package).joinpath("templates", name).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return {"text": Markup(text), "hash": Markup(f"'sha256-{digest}'")}
 
@@ -173,6 +193,8 @@ def _is_image(address: str, limit: int) -> bool:
 
 def _lead(summary: Mapping[str, Any]) -> str:
     """What was found, in a sentence or two."""
+    if "lead" in summary:
+        return str(summary["lead"])
     counts, noun = summary["counts"], summary["noun"]
     rows, odd, shown = _plural(noun, counts["rows"]), counts["odd"], counts["shown"]
     those = f"The {shown:,} oddest are" if shown > 1 else "The oddest one is"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CHANNELS = 12  # that are drawn
 _POINTS = 400  # across: more cannot be told apart on a page
+_FINE_POINTS = 2000  # of what can be zoomed
 _WIDTH, _HEIGHT = 1000, 100  # of the drawing's own units
 _LEVELS = 5  # of relevance
 _MARGIN = 0.06  # of the height, above and below the line
@@ -33,9 +34,47 @@ def channels(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _in_parts(length: int) -> list[slice]:
+def timeline(drawn: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The outlierness and the channels of a whole series, with its events behind them.
+
+    Events that are too short to be seen are drawn as wide as a line.
+    """
+    events = [
+        {
+            "rank": event["rank"],
+            "name": event["name"],
+            "x": f"{_WIDTH * event['start']:.2f}",
+            "width": f"{max(_WIDTH * (event['stop'] - event['start']), 2.0):.2f}",
+        }
+        for event in drawn["events"]
+    ]
+    lines = []
+    for place, channel in enumerate(drawn["channels"]):
+        values = channel["values"]
+        line = _line(values, _in_parts(len(values), _FINE_POINTS))
+        threshold = _height_of(drawn["threshold"], values) if place == 0 else None
+        if place == 0:  # a logarithm
+            line |= _powers(values)
+        lines.append({"name": channel["name"], **line, "events": events, "threshold": threshold})
+    return lines
+
+
+def _powers(values: Sequence[float | None]) -> dict[str, str]:
+    known = [value for value in values if value is not None]
+    return {"low": number(10 ** min(known), 2), "high": number(10 ** max(known), 2)} if known else {}
+
+
+def _height_of(value: float, values: Sequence[float | None]) -> str | None:
+    """Where a value is beside others, if it is within their range."""
+    known = [each for each in values if each is not None]
+    if not known or not min(known) <= value <= max(known):
+        return None
+    return f"{_heights([value], min(known), (max(known) - min(known)) or 1.0)[0]:.1f}"
+
+
+def _in_parts(length: int, most: int = _POINTS) -> list[slice]:
     """Steps that are drawn at one place: one by one, or in at most so many parts."""
-    count = min(length, _POINTS)
+    count = min(length, most)
     ends = [place * length // count for place in range(count + 1)] if count else []
     return [slice(*pair) for pair in pairwise(ends)]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,6 +45,24 @@ class TextParts:
     unexplained: NDArray[np.float64]
     outlierness: NDArray[np.float64]
 
+    @classmethod
+    def joined(cls, blocks: Sequence[TextParts]) -> TextParts:
+        """Parts of the messages of all blocks; where fewer absent terms were kept, their relevance is 0."""
+        width = max(block.absent_columns.shape[1] for block in blocks)
+        blocks = [block._widened(width) for block in blocks]
+        return cls(
+            sparse.csr_array(sparse.vstack([block.present for block in blocks], format="csr")),
+            *(np.concatenate([getattr(block, one.name) for block in blocks]) for one in fields(cls)[1:]),
+        )
+
+    def _widened(self, width: int) -> TextParts:
+        more = ((0, 0), (0, width - self.absent_columns.shape[1]))
+        return replace(
+            self,
+            absent_columns=np.pad(self.absent_columns, more),
+            absent_relevance=np.pad(self.absent_relevance, more),
+        )
+
     def __getitem__(self, picked: NDArray[np.intp]) -> TextParts:
         return TextParts(*(getattr(self, field.name)[picked] for field in fields(self)))
 
@@ -68,13 +86,7 @@ def decompose(
         blocks.append(_block(rows[some], decompose_some(rows[some], left_out)))
         if report is not None:
             report(some.stop)
-    return TextParts(
-        sparse.csr_array(sparse.vstack([block.present for block in blocks], format="csr")),
-        *(
-            np.concatenate([getattr(block, field.name) for block in blocks])
-            for field in fields(TextParts)[1:]
-        ),
-    )
+    return TextParts.joined(blocks)
 
 
 def _block(rows: sparse.csr_array, parts: Decomposition) -> TextParts:

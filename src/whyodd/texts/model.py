@@ -1,103 +1,139 @@
-"""One-class SVM on messages: which words make one odd, and which are missing."""
+"""Models of messages: which words make one odd, and which are missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.explainers.method import Task
 from whyodd.explainers.registry import method_for_items
 from whyodd.explanations.base import TEXTS, checked_ids
+from whyodd.io.defaults import with_defaults
 from whyodd.models.registry import OneClassSVM
+from whyodd.network.waist import score_rows
 from whyodd.progress import progress_bar
-from whyodd.texts.decomposition import decompose
+from whyodd.texts.decomposition import TextParts, decompose
 from whyodd.texts.explanation import TextExplanation
+from whyodd.texts.surprise import Surprise
 from whyodd.texts.tokens import Tokenizer
 from whyodd.texts.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
 
     from whyodd.models.bandwidth.rules import SigmaRule
+    from whyodd.models.tail import ScoreDistribution
     from whyodd.network.waist import Decomposition
     from whyodd.texts.tokens import Token
 
     ExcludeSelf = Literal["auto"] | bool
 
+# The settings of the paper.
+_PAPER_NU, _PAPER_SIGMA, _PAPER_MIN_DF = 0.3, 10.0, 5
+_BLOCK = 2_000  # messages that are cut into words at a time
+
 
 class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
-    """One-class SVM on binary bags of stemmed terms: o = -log Σ_j α_j exp(-‖x - u_j‖² / (2σ²)).
+    """Messages judged by their most surprising words, compared with normal messages of their length.
+
+    The surprise s of a word, in nats, is how rare it is in normal messages and how unusual the way it is
+    written (:class:`whyodd.texts.usage.TermUsage`). Outlierness is their mean s^4 over what is usual at that
+    length (:class:`whyodd.texts.surprise.Surprise`): 1 on a usual message, long or short.
+
+    With ``paper=True`` it is the model of Kauffmann, Müller and Montavon, a one-class SVM on binary bags of
+    stemmed terms: o = -log Σ_j α_j exp(-‖x - u_j‖² / (2σ²)), which grows with the length of a message.
 
     Parameters
     ----------
-    nu : float, default 0.3
-        At most this share of the training messages are outliers.
-    sigma : float, {"nn", "median", "scale"} or callable, default 10.0
-        Bandwidth of the Gaussian kernel, or a rule for it.
-    min_df : int, default 5
-        Terms are columns if they are in at least so many training messages.
+    nu : float, optional
+        Of the one-class SVM: at most this share of the training messages are outliers; 0.3 by default.
+    sigma : float, {"nn", "median", "scale"} or callable, optional
+        Of the one-class SVM: bandwidth of the Gaussian kernel, or a rule for it; 10 by default.
+    min_df : int, optional
+        Terms are learned if they are in at least so many training messages: 1 by default, 5 in the paper.
     language : str or None, default "english"
         Of the Snowball stemmer; None for no stemming.
     normalize : bool, default False
-        Divide each message by the root of its number of terms, so that long ones are not odd as such. All
-        are at most √2 apart then: pass a ``sigma`` of about 1, or "median".
+        Of the one-class SVM: divide each message by the root of its number of terms. All are at most √2 apart
+        then: pass a ``sigma`` of about 1, or "median".
+    paper : bool, default False
+        The paper's model and settings. ``nu``, ``sigma`` and ``normalize`` are of that model, and choose it
+        too.
+    subwords : bool, default False
+        Judge runs of five letters instead of whole words, so that misspelled words are known by their parts.
+    false_alarms : float, default 0.01
+        Share of normal messages that may exceed the threshold.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
         The terms.
+    threshold_ : float
+        Outlierness above which a message is an outlier.
+    distribution_ : ScoreDistribution
+        Outlierness of the training messages, each judged without itself; not of the paper's model.
+    surprise_ : Surprise
+        What was learned; not of the paper's model.
     model_ : OneClassSVM
-        The fitted detector on (n, terms + 1) CSR rows.
+        The fitted detector on (n, terms + 1) CSR rows; only of the paper's model.
     network_ : DistanceNetwork
         Its network.
 
     Notes
     -----
-    Kauffmann, Müller and Montavon, the intrusion detection experiment; the defaults are its settings. Terms
-    never seen in training count: each is a dimension on which every known message is 0. They add to the
-    distance and have relevance; dropping them would hide just the words that make a message odd.
+    Terms never seen in training count, in both models: dropping them would hide just the words that make a
+    message odd.
 
     Examples
     --------
     >>> import whyodd
     >>> normal = ["the pump runs and the valve is open", "the pump stands and the valve is shut"] * 10
-    >>> model = whyodd.TextModel(sigma=1.0).fit(normal)
+    >>> model = whyodd.TextModel().fit(normal)
     >>> e = model.explain(["the pump explodes and the valve is open"])
     >>> max(e.tokens(0), key=lambda token: token.relevance).text
     'explodes'
-    >>> e.absent(0, 1)[0].term
-    'run'
+    >>> print(e.why(0))
+    'explodes' (... %): in none of 20 messages...
     """
 
     vocabulary_: Vocabulary
+    surprise_: Surprise
     model_: OneClassSVM
     messages_: tuple[str, ...]
 
     def __init__(
         self,
-        nu: float = 0.3,
-        sigma: SigmaRule = 10.0,
-        min_df: int = 5,
+        nu: float | None = None,
+        sigma: SigmaRule | None = None,
+        min_df: int | None = None,
         language: str | None = "english",
         *,
         normalize: bool = False,
+        paper: bool = False,
+        subwords: bool = False,
+        false_alarms: float = 0.01,
     ) -> None:
         self.nu = nu
         self.sigma = sigma
         self.min_df = min_df
         self.language = language
         self.normalize = normalize
+        self.paper = paper
+        self.subwords = subwords
+        self.false_alarms = false_alarms
 
     def fit(self, texts: Any, y: None = None) -> TextModel:  # noqa: ARG002
         """Fit to (mostly) normal messages.
@@ -109,43 +145,137 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         y : None
             Ignored, for scikit-learn's sake.
         """
-        if not isinstance(self.min_df, Integral) or isinstance(self.min_df, bool) or self.min_df < 1:
-            raise ValueError(f"min_df={self.min_df!r}: expected a whole number of messages of at least 1.")
+        self._check_parameters()
         messages = as_messages(texts)
         # An interrupted fit must not leave a model that looks fitted.
         self.__dict__.pop("model_", None)
-        terms = [[token.term for token in tokens] for tokens in self._tokens(messages)]
-        self.vocabulary_ = Vocabulary.of(terms, int(self.min_df))
-        if len(self.vocabulary_) == 0:
+        self.__dict__.pop("surprise_", None)
+        if self.is_paper:
+            self._fit_paper(self._tokens(messages))
+        else:
+            self._fit_surprise(messages)
+        self.messages_ = tuple(messages)
+        return self
+
+    def _fit_surprise(self, messages: Sequence[str]) -> None:
+        if not any(map(Tokenizer(self.language), messages)):
+            raise ValueError(f"None of the {len(messages)} messages has a word: there is nothing to learn.")
+        starts = range(0, len(messages), _BLOCK)
+        learned = Surprise.of(
+            lambda: (self._tokens(messages[start : start + _BLOCK]) for start in starts),
+            self._least,
+            subwords=self.subwords,
+        )
+        self._check_terms(learned.usage.vocabulary, len(messages))
+        self.vocabulary_, self.surprise_ = learned.usage.vocabulary, learned
+
+    def _fit_paper(self, tokens: list[list[Token]]) -> None:
+        terms = [[token.term for token in words] for words in tokens]
+        vocabulary = Vocabulary.of(terms, self._least)
+        self._check_terms(vocabulary, len(tokens))
+        self.vocabulary_ = vocabulary
+        rows = self._scaled(vocabulary.encode(terms, unseen=False))
+        nu = _PAPER_NU if self.nu is None else self.nu
+        self.model_ = OneClassSVM(nu=nu, sigma=_PAPER_SIGMA if self.sigma is None else self.sigma).fit(rows)
+
+    def _check_parameters(self) -> None:
+        least, allowed = self.min_df, self.false_alarms
+        if least is not None and (not isinstance(least, Integral) or isinstance(least, bool) or least < 1):
+            raise ValueError(f"min_df={least!r}: expected a whole number of messages of at least 1.")
+        if not isinstance(allowed, Real) or not 0.0 < allowed <= 0.5:
             raise ValueError(
-                f"No term is in at least min_df={self.min_df} of the {len(messages)} messages: there is "
+                f"false_alarms={allowed!r}: expected a part of the messages, above 0 and at most 0.5."
+            )
+        if self.is_paper and self.subwords:
+            raise ValueError("subwords is not for the paper's model, which knows whole words. Leave it out.")
+
+    def _check_terms(self, vocabulary: Vocabulary, n_messages: int) -> None:
+        if len(vocabulary) == 0:
+            raise ValueError(
+                f"No term is in at least min_df={self._least} of the {n_messages} messages: there is "
                 "nothing to learn. Pass more messages, or a smaller min_df."
             )
-        rows = self._scaled(self.vocabulary_.encode(terms, unseen=False))
-        model = OneClassSVM(nu=self.nu, sigma=self.sigma).fit(rows)
-        self.messages_ = tuple(messages)
-        self.model_ = model
-        return self
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether it is the paper's model: asked for, or by one of its settings."""
+        return bool(self.paper or self.normalize or self.nu is not None or self.sigma is not None)
+
+    @property
+    def _least(self) -> int:
+        return (_PAPER_MIN_DF if self.is_paper else 1) if self.min_df is None else int(self.min_df)
 
     @property
     def network_(self) -> Any:
-        """Network of the detector."""
+        """Network of the paper's detector."""
+        self._check_fitted()
+        if not self.is_paper:
+            raise AttributeError("Only the paper's model has a network: pass paper=True.")
         return self.model_.network_
+
+    @property
+    def distribution_(self) -> ScoreDistribution:
+        """Outlierness of the training messages, each judged without itself."""
+        if not hasattr(self, "surprise_"):
+            raise AttributeError("The paper's model does not know how odd normal messages are.")
+        return self.surprise_.distribution
 
     @property
     def threshold_(self) -> float:
         """Outlierness above which a message is an outlier."""
-        return float(self.model_.threshold_)
+        self._check_fitted()
+        return float(self.model_.threshold_ if self.is_paper else self._threshold)
 
     @property
     def offset_(self) -> float:
         """The threshold in scikit-learn's sign."""
-        return float(self.model_.offset_)
+        return -self.threshold_ if not self.is_paper else float(self.model_.offset_)
+
+    @property
+    def _threshold(self) -> float:
+        return self.distribution_.threshold(self.false_alarms)
+
+    @available_if(lambda self: not self.is_paper)  # type: ignore[untyped-decorator]
+    def p_values(self, texts: Any) -> NDArray[np.float64]:
+        """Share of normal messages (n,) that are at least as odd; not of the paper's model."""
+        self._check_fitted()
+        return self.distribution_.p_values(self.outlierness(texts))
 
     def outlierness(self, texts: Any) -> NDArray[np.float64]:
         """Outlierness o of each message (n,)."""
-        rows = self._rows(texts)[1]
-        return self.model_.outlierness(rows)
+        self._check_fitted()
+        if self.is_paper:
+            return self.model_.outlierness(self._rows(texts)[1])
+        return self.score_messages(as_messages(texts))
+
+    def score_messages(
+        self, messages: Sequence[str], *, own: bool = False, report: Callable[[int], None] | None = None
+    ) -> NDArray[np.float64]:
+        """Outlierness (n,), some messages at a time.
+
+        Parameters
+        ----------
+        messages : sequence of str
+        own : bool, default False
+            These are the messages of the fit, and each is judged without itself.
+        report : callable, optional
+            Called with the number of messages that are done.
+        """
+        scores = np.empty(len(messages))
+        for start in range(0, len(messages), _BLOCK):
+            some = slice(start, min(start + _BLOCK, len(messages)))
+            scores[some] = self._score_some(messages, some, own)
+            if report is not None:
+                report(some.stop)
+        return scores
+
+    def _score_some(self, messages: Sequence[str], some: slice, own: bool) -> NDArray[np.float64]:
+        tokens = self._tokens(messages[some])
+        if not self.is_paper:
+            return self.surprise_.outlierness(tokens, own=own)
+        rows = self._scaled(self.vocabulary_.encode([[word.term for word in words] for words in tokens]))
+        left_out = self._own_centers(len(messages))[some] if own else None
+        return np.asarray(score_rows(self.network_, rows, own=left_out))
 
     def score_samples(self, texts: Any) -> NDArray[np.float64]:
         """-o (n,): high for normal messages, as scikit-learn has it."""
@@ -193,31 +323,108 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         n_jobs : int, optional
             Threads; all cores if None.
         """
-        chosen, settings, random = method_for_items(self, method, options, random_state)
+        self._check_fitted()
         messages = as_messages(texts)
+        rows = np.arange(len(messages)) if self._is_own(messages, exclude_self) else None
+        ids = checked_ids(names, len(messages), TEXTS)
+        with progress_bar(len(messages), "Explaining messages") if progress else nullcontext(None) as report:
+            e = self._explain(
+                messages,
+                rows,
+                report,
+                method=method,
+                options=options,
+                random_state=random_state,
+                n_jobs=n_jobs,
+            )
+        return replace(e, ids=ids)
+
+    def _explain(
+        self,
+        messages: Sequence[str],
+        own: NDArray[np.intp] | None,
+        report: Callable[[int], None] | None = None,
+        *,
+        method: str = "dtd",
+        options: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> TextExplanation:
+        """Explain messages; ``own``: which ones of the fit they are, each to be judged without itself."""
+        chosen, settings, random = method_for_items(self, method, options, random_state)
+        if not self.is_paper:
+            if method != "dtd":
+                raise ValueError(
+                    f"method={method!r} is for the paper's model: pass paper=True, or leave it out."
+                )
+            return self._explain_surprise(messages, own is not None, report)
         tokens, rows = self._rows(messages)
-        own = self._own(messages, exclude_self)
 
         def decompose_some(some: sparse.csr_array, left_out: NDArray[np.intp] | None) -> Decomposition:
             task = Task(self.network_, some, own=left_out, random=random, n_jobs=n_jobs)
             return chosen.decompose(task, settings)
 
-        bar = progress_bar(len(messages), "Explaining messages") if progress else nullcontext(None)
-        with bar as report:
-            parts = decompose(rows, own, report, decompose_some)
+        centers = None if own is None else self._own_centers(len(self.messages_))[own]
         return TextExplanation(
             messages=tuple(messages),
             all_tokens=tuple(map(tuple, tokens)),
-            parts=parts,
+            parts=decompose(rows, centers, report, decompose_some),
             rows=np.arange(len(messages)),
             vocabulary=self.vocabulary_,
             threshold=-self.offset_,
             method=method,
-            ids=checked_ids(names, len(messages), TEXTS),
         )
 
+    def learned_from(self, texts: Any) -> bool:
+        """Whether these are the messages of the fit, in their order."""
+        self._check_fitted()
+        return tuple(as_messages(texts)) == self.messages_
+
+    def explain_some(
+        self, messages: Sequence[str], rows: NDArray[np.intp], *, own: bool = False, **options: Any
+    ) -> TextExplanation:
+        """Explain some of the messages, given by their positions.
+
+        Options are ``method``, ``options``, ``random_state`` and ``n_jobs`` of :meth:`explain`.
+        ``own``: they are those of the fit, and each is judged without itself.
+        """
+        some = [messages[row] for row in rows]
+        return self._explain(some, np.asarray(rows) if own else None, **options)
+
+    def _explain_surprise(
+        self, messages: Sequence[str], own: bool, report: Callable[[int], None] | None
+    ) -> TextExplanation:
+        tokens: list[list[Token]] = []
+        parts, relevance = [], []
+        for start in range(0, len(messages), _BLOCK):
+            some = self._tokens(messages[start : start + _BLOCK])
+            found, words = self.surprise_.decompose(some, own=own)
+            tokens += some
+            parts.append(found)
+            relevance += words
+            if report is not None:
+                report(len(tokens))
+        return TextExplanation(
+            messages=tuple(messages),
+            all_tokens=tuple(map(tuple, tokens)),
+            parts=TextParts.joined(parts),
+            rows=np.arange(len(messages)),
+            vocabulary=self.vocabulary_,
+            threshold=self.threshold_,
+            word_relevance=tuple(relevance),
+            usage=self.surprise_.usage,
+            subwords=self.subwords,
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Files of earlier versions know the paper's model alone.
+        super().__setstate__(with_defaults(type(self), {"paper": "paper" not in state, **state}))
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "model_" if self.is_paper else "surprise_")
+
     def _rows(self, texts: Any) -> tuple[list[list[Token]], sparse.csr_array]:
-        check_is_fitted(self, "model_")
+        self._check_fitted()
         tokens = self._tokens(as_messages(texts))
         terms = [[token.term for token in words] for words in tokens]
         return tokens, self._scaled(self.vocabulary_.encode(terms))
@@ -231,19 +438,24 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         norms = np.sqrt(rows.multiply(rows).sum(axis=1))
         return sparse.csr_array(sparse.diags_array(1.0 / np.where(norms > 0.0, norms, 1.0)) @ rows)
 
-    def _own(self, messages: Sequence[str], exclude_self: ExcludeSelf) -> NDArray[np.intp] | None:
+    def _is_own(self, messages: Sequence[str], exclude_self: ExcludeSelf) -> bool:
+        """Whether these are the messages of the fit, and are to be judged without themselves."""
         if exclude_self not in ("auto", True, False):
             raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
         if not exclude_self:
-            return None
-        if tuple(messages) != self.messages_:
-            if exclude_self is True:
-                raise ValueError(
-                    "exclude_self=True, but these are not the messages of the fit. Pass those, in their "
-                    "order, or exclude_self=False for new ones."
-                )
-            return None
-        own = np.full(len(messages), -1, dtype=np.intp)
+            return False
+        if tuple(messages) == self.messages_:
+            return True
+        if exclude_self is True:
+            raise ValueError(
+                "exclude_self=True, but these are not the messages of the fit. Pass those, in their "
+                "order, or exclude_self=False for new ones."
+            )
+        return False
+
+    def _own_centers(self, n: int) -> NDArray[np.intp]:
+        """The center that each message of the fit is, or -1."""
+        own = np.full(n, -1, dtype=np.intp)
         own[self.network_.rows] = np.arange(self.network_.n_centers)
         return own
 

@@ -20,19 +20,30 @@ _SHADE = "217,98,43"
 
 def cards(e: TextExplanation) -> str:
     """A part of a page for each message, on one scale: the words of a normal message stay pale."""
-    limit = max((word.relevance for i in range(len(e)) for word in e.tokens(i)), default=0.0)
-    return "".join(_card(e, i, limit) for i in range(len(e)))
+    common = max((word.relevance for i in range(len(e)) for word in e.tokens(i)), default=0.0)
+    return "".join(_card(e, i, strongest(e, i, common)) for i in range(len(e)))
+
+
+def strongest(e: TextExplanation, i: int, common: float) -> float:
+    """Relevance that is shaded the most: of few odd words the largest, else one for all messages."""
+    return common if e.usage is None else max((word.relevance for word in e.marked(i)), default=0.0)
 
 
 def _card(e: TextExplanation, i: int, limit: float) -> str:
-    rest = f"{percent(e.unexplained_share(i))} belongs to no single word" if e.is_additive else ""
     return (
         "<div style='border-top:1px solid rgba(128,128,128,.45);padding:6px 0'>"
         f"<div style='opacity:.75'>{escape(e.name(i))}, outlierness {number(float(e.outlierness[i]))}</div>"
         f"<div style='white-space:pre-wrap;overflow-wrap:anywhere' dir='auto'>{shaded(e, i, limit)}</div>"
+        f"{_all_terms(e, i) if e.usage is None else f'<div>{escape(e.why(i))}</div>'}</div>"
+    )
+
+
+def _all_terms(e: TextExplanation, i: int) -> str:
+    rest = f"{percent(e.unexplained_share(i))} belongs to no single word" if e.is_additive else ""
+    return (
         f"<div>there: {_terms(e, i, e.present(i, _TERMS))}</div>"
         f"<div>missing: {_terms(e, i, e.absent(i, _TERMS))}</div>"
-        f"<div style='opacity:.75'>{rest}</div></div>"
+        f"<div style='opacity:.75'>{rest}</div>"
     )
 
 
@@ -48,7 +59,7 @@ def pieces(e: TextExplanation, i: int, longest: int) -> list[tuple[str, Word | N
     Together they are the message, or its first ``longest`` characters.
     """
     message, found, done = e.messages[i][:longest], [], 0
-    for word in e.tokens(i):
+    for word in e.marked(i):
         if word.end > len(message):
             break
         found += [(message[done : word.start], None), (word.text, word)]

@@ -183,7 +183,7 @@ def test_a_date_is_odd_for_its_weekday():
     found = whyodd.find(frame)
     assert rank(found) <= 3
     told = first_reason(found).words
-    assert told == "day is unusual (2014-03-09, a Sunday; no usual row has that weekday)"
+    assert told == "day is on an unusual weekday (2014-03-09, a Sunday; no usual row has that weekday)"
 
 
 @pytest.mark.parametrize("package", [pd.DataFrame, pl.DataFrame])
@@ -195,7 +195,9 @@ def test_a_time_of_day_is_odd_for_its_hour(package):
     starts[PLANTED] = dt.time(2, 13)
     found = whyodd.find(package({"x0": frame["x0"].to_numpy(), "start": starts}))
     assert rank(found) <= 3
-    words = "start is unusual (02:13:00; no usual row lies within half an hour of that time of day)"
+    words = (
+        "start is at an unusual hour (02:13:00; no usual row lies within half an hour of that time of day)"
+    )
     assert first_reason(found).words == words
 
 

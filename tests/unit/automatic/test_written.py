@@ -68,14 +68,14 @@ PLANTED = {
     ),
     "opens": (
         [f"{h:02d}:{m:02d}" for h, m in zip(HOURS, MINUTES, strict=True)],
-        *("03:12", r"opens is unusual \(03:12[;)]", "time of day"),
+        *("03:12", r"opens is at an unusual hour \(03:12[;)]", "time of day"),
     ),
     "calls": (
         [
             f"{(h - 1) % 12 + 1}:{m:02d} {'PM' if h > 11 else 'AM'}"
             for h, m in zip(HOURS, MINUTES, strict=True)
         ],
-        *("2:35 AM", r"calls is unusual \(2:35 AM[;)]", "time of day"),
+        *("2:35 AM", r"calls is at an unusual hour \(2:35 AM[;)]", "time of day"),
     ),
     "took": (
         [f"{h + 12}:{m:02d}:00" for h, m in zip(HOURS, MINUTES, strict=True)],
@@ -83,23 +83,27 @@ PLANTED = {
     ),
     "due": (
         [f"{m:02d}/{d:02d}/2026" for m, d in zip(RNG.integers(1, 7, N), DAYS, strict=True)],
-        *("12/24/2026", r"due is unusual \(12/24/2026[;)]", "date MM/DD/YYYY"),
+        *("12/24/2026", r"due is unusually late \(12/24/2026[;)]", "date MM/DD/YYYY"),
     ),
     "am": (
         [f"{d:02d}.{m:02d}.2026" for m, d in zip(RNG.integers(1, 7, N), DAYS, strict=True)],
-        *("24.12.2026", r"am is unusual \(24\.12\.2026[;)]", "date DD.MM.YYYY"),
+        *("24.12.2026", r"am is unusually late \(24\.12\.2026[;)]", "date DD.MM.YYYY"),
     ),
     "stamp": (
         [f"2026-03-{d:02d}T{h:02d}:15:00+02:00" for d, h in zip(DAYS, HOURS, strict=True)],
         *(
             "2026-03-04T02:15:00+02:00",
-            r"stamp is unusual \(2026-03-04T02:15:00\+02:00[;)]",
+            r"stamp is at an unusual hour \(2026-03-04T02:15:00\+02:00[;)]",
             r"time zone \+02:00",
         ),
     ),
     "created_at": (
         (1456790400 + 3600 * HOURS + 86400 * DAYS).tolist(),
-        *(1456790400 + 3600 * 2, r"created_at is unusual \(2016-03-01 02:00:00[;)]", "seconds since 1970"),
+        *(
+            1456790400 + 3600 * 2,
+            r"created_at is at an unusual hour \(2016-03-01 02:00:00[;)]",
+            "seconds since 1970",
+        ),
     ),
 }
 

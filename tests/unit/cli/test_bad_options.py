@@ -87,7 +87,6 @@ def test_mistakes_in_options(saved, case):
 
 USAGE = (
     "explain",
-    "explain {0} {0}",
     "explain {0} --nonsense",
     "nonsense {0}",
     "explain {0} --top 0",

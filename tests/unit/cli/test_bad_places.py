@@ -229,6 +229,7 @@ def test_no_room_to_print(folder, tmp_path, options):
 
 @pytest.mark.full
 @pytest.mark.parametrize("options", [("--json", "--top", "20000"), ("--out", "-")], ids=["json", "scores"])
+@pytest.mark.race
 def test_nobody_reads_on(folder, tmp_path, options):
     """As in ``whyodd score ... | head -1``: no error to speak of."""
     os.mkfifo(tmp_path / "pipe")
@@ -264,7 +265,7 @@ class Started:
     def end(self):
         """Exit code, what was printed, and the last line on the screen."""
         self.process.join(60)
-        while self._read(0.0):
+        while self._read(0.5):  # a terminal hands on what was written a little later
             pass
         os.close(self.terminal)
         os.close(self.screen)
@@ -298,6 +299,7 @@ def place(tmp_path):
 
 @pytest.mark.full
 @pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.race
 def test_interrupted(folder, tmp_path, place, moment):
     arguments, words = MOMENTS[moment]
     out = () if moment == "comparing" else ("--out", place / "reasons.csv")
@@ -310,6 +312,7 @@ def test_interrupted(folder, tmp_path, place, moment):
 
 
 @pytest.mark.full
+@pytest.mark.race
 def test_interrupted_while_it_reads(tmp_path, place):
     os.mkfifo(tmp_path / "pipe.csv")
     started = Started(tmp_path / "printed", "fit", tmp_path / "pipe.csv", "--out", place / "model.whyodd")
@@ -324,6 +327,7 @@ def test_interrupted_while_it_reads(tmp_path, place):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.race
 def test_ended_while_it_writes(folder, tmp_path, place, number):
     arguments = ("score", folder / "large.csv", "--model", folder / "quick.whyodd")
     for _ in range(10):

@@ -106,6 +106,7 @@ class TestCommand:
     def test_unknown_command(self):
         assert run("dance").returncode == 2
 
+    @pytest.mark.race
     def test_interrupt_ends_with_one_word(self, tmp_path):
         # Long work at a known point: within an import an interrupt may surface as that import's own error.
         announced = (

@@ -312,7 +312,7 @@ def test_nothing_from_the_data_drives_the_terminal(tmp_path):
 FOLDER_MISSING = ("{folder}/orders.csv", "--out", "{folder}/none/r.csv")
 ERRORS = {
     "no file": (("{folder}/none.csv",), "There is no file"),
-    "folder": (("{folder}",), "is a folder, expected a file with a table"),
+    "folder": (("{folder}",), "A table in parts needs --out: a folder"),
     "no folder to write to": (FOLDER_MISSING, "there is no folder"),
     "unknown ending": (("{folder}/orders.csv", "--out", "{folder}/r.xlsx"), "a name that ends in .csv or"),
     "no page": (("{folder}/orders.csv", "--report", "{folder}/r.pdf"), "expected a name that ends in .html"),
@@ -430,3 +430,15 @@ def test_real_tables(data_dir, tmp_path, name):
         largest = expected[column].abs().max()
         np.testing.assert_allclose(read[column], expected[column], rtol=1e-9, atol=1e-9 * largest)
     assert re.search(rf"{n_odd:,} of {len(frame):,} rows (is|are) above", done.stdout)
+
+
+def test_a_column_on_which_most_rests_is_told(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(330, 5))
+    rows[:30, 4] += 12.0
+    frame = pl.DataFrame(rows, schema=["a", "b", "c", "d", HOSTILE])
+    frame[:130].write_csv(tmp_path / "new.csv")
+    frame[130:].write_csv(tmp_path / "known.csv")
+    shown = run(tmp_path / "new.csv", "--train", tmp_path / "known.csv", "--quiet")
+    assert shown.exit_code == 0
+    assert "column alone: check that this column should matter, or leave it out (--drop)." in shown.stdout
+    assert "\x1b[31m" not in shown.stdout

@@ -40,7 +40,7 @@ def test_nothing_is_said_if_all_is_there():
 
 def test_the_extras_exist_and_bring_the_packages():
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    names = {"PIL": "pillow"}
+    names = {"PIL": "pillow", "python_multipart": "python-multipart"}
     for package, extra in EXTRAS.items():
         brought = project["optional-dependencies"][extra]
         assert any(line.startswith(names.get(package, package)) for line in brought)

@@ -78,6 +78,7 @@ def test_same_seed_gives_the_same_bytes_and_another_does_not(toy, tmp_path):
     assert run_toy(toy, tmp_path / "c", seed=1)[0] != first
 
 
+@pytest.mark.race
 def test_interrupted_process_is_resumed_with_the_same_bytes(toy, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -221,11 +221,11 @@ class TestWords:
 
     def test_value_as_expected_on_average(self):
         reason = Reason("a", 3.0, 3.0, 0, 0.5, 0.5)
-        assert sentence(OddRow(0, 1.0, 0.5, (reason,))).startswith("a is unusual (3): 50 %")
+        assert sentence(OddRow(0, 1.0, 0.5, (reason,))).startswith("a is in an unusual combination (3): 50 %")
 
     def test_numbers_that_are_equal_to_rounding_need_no_digits_to_tell_them_apart(self):
         reason = Reason("a", 0.1 + 0.2, 0.3, 0, 0.5, 0.5)
-        assert observation(reason) == "a is unusual (0.3)"
+        assert observation(reason) == "a is in an unusual combination (0.3)"
         near = Reason("zone", 1000.41, 1000.38, 0, 0.5, 0.5)
         assert observation(near) == "zone is 1000.41, normal rows like this have 1000.38"
 
@@ -238,12 +238,30 @@ class TestWords:
         assert sentence(OddRow(0, -2.5, 0.0, ())) == "nothing is odd about this row: its outlierness is -2.5"
 
     def test_categories_may_have_been_compared_as_texts(self):
-        assert observation(Reason("a", 1, "1", 0, 0.5, 0.5)) == "a is unusual (1)"
+        assert observation(Reason("a", 1, "1", 0, 0.5, 0.5)) == "a is in an unusual combination (1)"
         assert observation(Reason("a", 1, "2", 0, 0.5, 0.5)) == "a is 1, normal rows like this have '2'"
+
+    def test_the_expected_category_itself_is_odd_only_beside_others(self):
+        told = Reason("country", "DE", "DE", 0, 1.0, 1.0)
+        assert (told.judgement, told.words) == (
+            "in an unusual combination",
+            "country is in an unusual combination ('DE')",
+        )
+
+    def test_noise_of_computing_is_not_told(self):
+        """Of a column that is scaled and back, 0 comes back as 4.44e-16."""
+        told = Reason("a", 0.25, 4.44e-16, 1, 1.0, 1.0, resolution=0.01)
+        assert told.words == "a is too high (0.25, expected about 0)"
+        same = Reason("a", 0.0, 4.44e-16, 0, 1.0, 1.0, resolution=0.01)
+        assert same.words == "a is in an unusual combination (0)"
+
+    def test_means_of_counts_are_told_as_counts_unless_they_would_look_the_same(self):
+        told = [Reason("a", value, 5.01, 1, 1.0, 1.0, resolution=1.0).words for value in (9.0, 5.0)]
+        assert told == ["a is too high (9, expected about 5)", "a is too high (5, expected about 5.01)"]
 
     def test_a_date_is_not_compared_with_the_number_a_scaler_made_of_it(self):
         reason = Reason("when", dt.datetime(2024, 5, 1), 1.7e15, 0, 0.5, 0.5)
-        assert observation(reason) == "when is unusual (2024-05-01)"
+        assert observation(reason) == "when is unusual (2024-05-01, a Wednesday)"
 
     def test_long_names_and_names_of_several_lines(self):
         words = observation(Reason("a\n b" + "c" * 10_000, 1.0, 2.0, -1, 0.5, 0.5))

@@ -40,6 +40,7 @@ def test_the_plain_dict_leaves_out_what_is_not_known(found):
         "Parts add up",
         "Explained by single reasons",
         "Few reasons",
+        "What the detection rests on",
     }
     assert told["threshold"]["source"] == "The threshold: the 5 % oddest exceed it, since the model has none."
 

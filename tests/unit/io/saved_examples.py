@@ -107,11 +107,14 @@ GROUPS = ("model ", "network ", "explanation ", "step ", "texts ", "other ")
 
 _FITTED_ON = {
     "automatic": saved_files.FRAME,
+    "detector-images": saved_files.PICTURES,
+    "detector-series": saved_files.STEPS,
     "patches-images": saved_files.IMAGES,
     "patches-series": saved_files.SERIES,
     "pipeline-columns": saved_files.FRAME[saved_files.COLUMNS].dropna(),
     "pipeline-numbers": np.abs(saved_files.X),
     "pipeline-texts": saved_files.TEXTS,
+    "surprise": saved_files.TEXTS,
     "texts": saved_files.TEXTS,
 }
 
@@ -229,6 +232,8 @@ def _others() -> Iterator[Unmade]:
     yield "other kernel", partial(whyodd.KernelDensity(kernel=kernel).fit, X), Rows(NEW, X)
     written = _written()
     yield "other written", partial(whyodd.auto, written), Rows(written[:3], written)
+    in_context = partial(whyodd.auto, saved_files.FRAME, given=["color"])
+    yield "other context", in_context, Rows(saved_files.NEW_FRAME, saved_files.FRAME)
     calibrated = partial(whyodd.explain, whyodd.KernelDensity().fit(X), NEW, normal=X)
     yield "other calibrated", calibrated, Rows(NEW, X)
     frames = Rows(saved_files.NEW_FRAME, saved_files.FRAME)

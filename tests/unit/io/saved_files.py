@@ -91,12 +91,14 @@ FRAME, NEW_FRAME = frame(40, 2), frame(4, 3)
 ZONED, NEW_ZONED = zoned(40, 2), zoned(4, 3)
 COLUMNS = ["color", "heavy"]
 IMAGES = np.random.RandomState(4).uniform(size=(2, 6, 5))
+PICTURES = np.random.RandomState(7).uniform(size=(5, 20, 24))
 SERIES = pd.DataFrame(
     {
         "time": pd.date_range("2024-01-01", periods=20, freq="min"),
         "v": np.random.RandomState(5).normal(size=20),
     }
 )
+STEPS = np.random.RandomState(6).normal(size=(120, 2)) + np.sin(np.arange(120) / 3)[:, None]
 TEXTS = ["one two three", "two three five", "one three four", "four one two", "five two"] * 2
 NEW_TEXTS = ["one six", "two three"]
 
@@ -125,6 +127,11 @@ def models():
     }
     for model in made.values():
         model.fit(X)
+    made["KernelDensity-in-parts"] = whyodd.KernelDensity().partial_fit(X[:20], forget=50.0)
+    made["KernelDensity-in-parts"].partial_fit(X[20:], forget=50.0)
+    made["Committee-judged"] = whyodd.Committee().fit(X)
+    made["Committee-judged"].accept(9.0 * X[:1], note="fine")
+    made["Committee-judged"].reject(-9.0 * X[:1])
     return {**made, "calibration": whyodd.calibrate(made["Gaussian"], rows(10, 6))}
 
 
@@ -226,7 +233,11 @@ def patches():
     base, prepare = whyodd.KernelDensity(sigma=1.0), whyodd.patches.local_contrast
     images = whyodd.PatchModel(base, patch=(3, 3), prepare=prepare, random_state=0).fit(IMAGES)
     series = whyodd.PatchModel(whyodd.OneClassSVM(), patch=(4,), standardize=True, random_state=0).fit(SERIES)
+    steps = whyodd.SeriesDetector(trusted=True).fit(STEPS)
+    pictures = whyodd.ImageDetector("contrast", centers=20).fit(PICTURES)
     return {
+        "detector-images": pictures,
+        "detector-series": steps,
         "explanation-images": images.explain(IMAGES * 0.5),
         "explanation-series": series.explain(SERIES),
         "patches-images": images,
@@ -236,32 +247,42 @@ def patches():
 
 def texts():
     model = whyodd.TextModel(nu=0.5, min_df=1).fit(TEXTS)
-    return {"explanation-texts": model.explain(NEW_TEXTS), "texts": model}
+    surprise = whyodd.TextModel().fit(TEXTS)
+    return {
+        "explanation-surprise": surprise.explain(NEW_TEXTS),
+        "explanation-texts": model.explain(NEW_TEXTS),
+        "surprise": surprise,
+        "texts": model,
+    }
 
 
 # What is scored, for those that are not scored on ``NEW``.
 SCORED = {
     "automatic": NEW_FRAME,
+    "detector-images": PICTURES[:2] ** 2,
+    "detector-series": STEPS[:60] * 1.5,
     "patches-images": IMAGES * 0.5,
     "patches-series": SERIES,
     "pipeline-columns": NEW_FRAME[COLUMNS].dropna(),
     "pipeline-numbers": np.abs(NEW),
     "pipeline-texts": NEW_TEXTS,
     "sum-mad": NEW[:, :1],
+    "surprise": NEW_TEXTS,
     "texts": NEW_TEXTS,
 }
 
 
 def numbers(name, thing):
     """Numbers by which a thing is known again."""
-    rarity = {"p_values": thing.p_values(NEW).tolist()} if hasattr(thing, "p_values") else {}
+    new = SCORED.get(name, NEW)
+    rarity = {"p_values": thing.p_values(new).tolist()} if hasattr(thing, "p_values") else {}
     if name == "calibration":
         return rarity
-    new = SCORED.get(name, NEW)
     if hasattr(thing, "relevance"):
         explanation = thing
     else:
-        explanation = thing.explain(new) if hasattr(thing, "explain") else whyodd.explain(thing, new)
+        explain = getattr(thing, "explain", getattr(thing, "judge", None))
+        explanation = whyodd.explain(thing, new) if explain is None else explain(new)
     return {
         **rarity,
         "outlierness": explanation.outlierness.tolist(),

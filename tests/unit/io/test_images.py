@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from whyodd.io.images import alike, image_files, read_image, read_images, resized
+from whyodd.io.images import PictureFiles, alike, image_files, read_image, read_images, resized
 
 RANDOM = np.random.default_rng(0)
 GREY = RANDOM.integers(0, 256, (12, 17), dtype=np.uint8)
@@ -249,3 +249,34 @@ class TestResized:
 
     def test_at_least_one_row(self):
         assert resized(np.zeros((2, 900), dtype=np.uint8), 10).shape == (1, 10)
+
+
+class TestPictureFiles:
+    @pytest.fixture
+    def files(self, tmp_path):
+        return [save(GREY, tmp_path / "grey.png"), save(COLOUR, tmp_path / "colour.png")]
+
+    def test_all_in_colour(self, files):
+        pictures = PictureFiles(files, in_colour=True)
+        assert len(pictures) == 2
+        np.testing.assert_array_equal(pictures[0], np.stack([GREY] * 3, axis=-1))
+        np.testing.assert_array_equal(pictures[1], COLOUR)
+
+    def test_all_in_grey(self, files):
+        first, second = PictureFiles(files, in_colour=False)
+        np.testing.assert_array_equal(first, GREY)
+        assert second.shape == GREY.shape
+        assert second.dtype == np.uint8
+        expected = COLOUR @ np.array([0.299, 0.587, 0.114])
+        assert np.abs(second - expected).max() <= 0.5 + 1e-4
+
+    def test_at_a_width(self, files):
+        pictures = PictureFiles(files, in_colour=True, width=8)
+        assert [picture.shape for picture in pictures] == [(6, 8, 3)] * 2
+        np.testing.assert_array_equal(pictures[1], resized(COLOUR, 8))
+
+    def test_read_when_asked(self, files):
+        pictures = PictureFiles([*files, files[0].with_name("absent.png")], in_colour=False)
+        np.testing.assert_array_equal(pictures[0], GREY)
+        with pytest.raises(OSError, match=r"absent\.png"):
+            pictures[2]

@@ -266,6 +266,21 @@ def test_text_models_and_their_explanations(file):
             assert copied.absent(i, 3) == explanation.absent(i, 3)
 
 
+@pytest.mark.parametrize("subwords", [False, True])
+def test_text_models_of_surprise_and_their_explanations(file, subwords):
+    model = whyodd.TextModel(subwords=subwords, false_alarms=0.05).fit(TEXTS)
+    new = ["one six", "two THREE", ""]
+    loaded = again(model, file)
+    same(model.outlierness(new), loaded.outlierness(new))
+    same(model.p_values(new), loaded.p_values(new))
+    assert loaded.threshold_ == model.threshold_
+    explanation = model.explain(new)
+    for copied in (loaded.explain(new), again(explanation, file)):
+        for i in range(len(new)):
+            assert copied.tokens(i) == explanation.tokens(i)
+            assert copied.why(i) == explanation.why(i)
+
+
 WEIGHTS = RANDOM.dirichlet(np.full(60, 0.05))
 REACHES = RANDOM.random(60)
 

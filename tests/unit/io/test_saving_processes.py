@@ -197,6 +197,7 @@ def size_of(draft):
 
 
 @pytest.mark.full
+@pytest.mark.race
 def test_a_killed_process_leaves_the_old_file(tmp_path):
     told = other_process("kill", tmp_path, cwd=tmp_path)
     left = told.split()[1:]

@@ -659,6 +659,7 @@ except KeyboardInterrupt:
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child there")
 @pytest.mark.parametrize("n", [3000, 20_000], ids=["dense", "working-sets"])
+@pytest.mark.race
 def test_ctrl_c_during_a_long_fit(n):
     child = subprocess.Popen(
         [sys.executable, "-c", LONG_FIT.format(n=n)],

@@ -82,3 +82,13 @@ def test_equal_scores_and_few_of_them():
         assert np.isfinite(p).all()
         assert np.isfinite(found.threshold(0.01))
         assert (np.diff(p) <= 0.0).all()
+
+
+@pytest.mark.parametrize("n", [5, 10, 18])
+@pytest.mark.parametrize("share", [0.05, 0.052])
+def test_few_rows_of_which_no_whole_one_is_the_share(n, share):
+    """The threshold is where the tail begins: finite, and odd is what has a p-value of at most the share."""
+    found = ScoreDistribution(np.random.default_rng(n).exponential(size=n))
+    threshold = found.threshold(share)
+    assert threshold <= found.scores[-1]
+    assert found.p_values([threshold * 1.01])[0] <= share < found.p_values([threshold * 0.99])[0] + 0.003

@@ -102,7 +102,7 @@ class TestScore:
 
     def test_offers_what_does_not_depend_on_the_former_outlierness(self):
         lost = {name for name in CAPABILITIES if offers(NETWORK, name) and not offers(self.score, name)}
-        assert lost == {"distances", "flip"}
+        assert lost == {"consume", "distances", "flip"}
         with pytest.raises(AttributeError, match="has no 'kernel'"):
             _ = self.score.kernel
 

@@ -25,7 +25,7 @@ WITH_DISTANCES = [name for name, method in EXPLAINERS.items() if "distances" in 
 # They ask for the outlierness of rows, and for normal rows.
 WITH_NORMAL = [name for name in EXPLAINERS if EXPLAINERS[name].needs & {"centers", "expected"}]
 WITH_NOTHING = [name for name in EXPLAINERS if not EXPLAINERS[name].needs]
-OF_OTHER_THINGS = {"flipping", "heatmap", "heatmaps", "series", "strangest", "text"}
+OF_OTHER_THINGS = {"events", "flipping", "heatmap", "heatmaps", "series", "strangest", "text"}
 
 
 @pytest.fixture

@@ -2,15 +2,15 @@
 
 One recipe for all, and no label has a say in it: a one-class SVM (ν = 0.1, Gaussian kernel with the bandwidth
 of the package) on windows as long as the dominant period of the TRAINING part, each channel in units of its
-standard deviation there. This is what ``whyodd series`` does, with --window set to the period.
+standard deviation there.
 
 The dominant period is the first peak of the autocorrelation, after it has fallen below 0, that reaches 90 %
 of its highest. The highest alone may be a multiple of the period: in two of the four series of blood pressure
 it is at six heart beats, and then one of the four anomalies is missed. Where the training part holds less
-than four periods there is none to speak of, and the window is the 32 steps that the command has by default.
+than four periods there is none to speak of, and the window has 32 steps.
 
 The window of highest relevance is the one of that length whose steps have the largest sum of relevance
-(``e.heatmap`` summed over channels): the first that ``whyodd series`` lists.
+(``e.heatmap`` summed over channels).
 """
 
 import json
@@ -21,7 +21,6 @@ import pytest
 from matplotlib import pyplot as plt
 
 import whyodd
-from whyodd.findings.series import odd_spans
 from whyodd.io.tables import read_table
 from whyodd.plots.series import series
 
@@ -82,8 +81,8 @@ class TestBloodPressure:
             assert 150 < window < 220  # a heart beat, in all four
             e = trained(values[:end], window).explain(values[end:])
             assert_conserved(e)
-            (span,) = odd_spans(e, 0, 1)
-            found[path.name[:3]] = span.start + end <= last and first < span.stop + end
+            (start,), (stop,) = e.strangest(0).start, e.strangest(0).stop
+            found[path.name[:3]] = start + end <= last and first < stop + end
         assert found == {"135": True, "136": True, "137": True, "138": True}
 
 
@@ -127,11 +126,9 @@ class TestKnownCause:
             told = even.drop("timestamp") if name in self.UNEVEN else even
             e = trained(told[:count], window).explain(told[count:], names=[name])
             assert_conserved(e)
-            (odd,) = odd_spans(e, 0, 1)
+            (start,), (stop,) = e.strangest(0).start, e.strangest(0).stop
             times = even["timestamp"].to_numpy()[count:]
-            hits[name] = any(
-                times[odd.start] <= last and first <= times[odd.stop - 1] for first, last in spans
-            )
+            hits[name] = any(times[start] <= last and first <= times[stop - 1] for first, last in spans)
             marks = [] if name in self.UNEVEN else [tuple(span) for span in spans]
             figure = series(e, marks=marks)
             figure.savefig(tmp_path / f"{name}.png")

@@ -21,6 +21,7 @@ from scipy.ndimage import uniform_filter
 
 import whyodd
 from whyodd import plots
+from whyodd.findings.series import find_in_series
 from whyodd.plots.reasons import BLUE, VERMILLION
 
 if TYPE_CHECKING:
@@ -74,10 +75,20 @@ def channels():
     return model.fit([normal]).explain([odd], names=["pump 7"])
 
 
+def events():
+    """A series of two channels, one of which is too high for a while and stands still later."""
+    steps = np.arange(400)[:, None]
+    normal = np.hstack([np.sin(steps / 4), np.cos(steps / 7)]) + 0.1 * wavy(400, 2, 1.3)
+    odd = normal.copy()
+    odd[120:140, 0] += 3.0
+    odd[300:330, 1] = 0.3
+    return find_in_series(odd, normal).explanation
+
+
 def messages():
     """A message with words that are usual, rare, and new."""
     usual = ["the meeting is on monday", "send the figures to the office", "the office is closed on monday"]
-    model = whyodd.TextModel(min_df=1).fit([*usual * 4, "please send the budget"])
+    model = whyodd.TextModel(min_df=1, paper=True).fit([*usual * 4, "please send the budget"])
     return model.explain(["please send\nfigures\nto the\nwrong office,\nyou fool\non monday"])
 
 
@@ -136,10 +147,12 @@ class Picture(NamedTuple):
 PICTURES = {
     "bars": Picture(lambda: plots.bars(table(), 8, k=4), swap_colours),
     "beeswarm": Picture(lambda: plots.beeswarm(table(), k=4), remove_one_dot),
+    "events": Picture(lambda: plots.events(events()), remove_last("patches")),
     "expected": Picture(lambda: plots.expected(table(), 8, k=4), remove_last("lines")),
     "flipping": Picture(lambda: plots.flipping(curves()), other_colour),
     "heatmap": Picture(lambda: plots.heatmap(images()), other_limit),
     "heatmaps": Picture(lambda: plots.heatmaps(images()), other_limit),
+    "patterns": Picture(lambda: plots.patterns(table()), remove_last("patches")),
     "reasons_map": Picture(lambda: plots.reasons_map(table()), remove_one_dot),
     "scores": Picture(lambda: plots.scores(table(), threshold=3.0), remove_last("patches")),
     "series": Picture(lambda: plots.series(channels(), marks=[(60, 72)]), remove_last("collections")),

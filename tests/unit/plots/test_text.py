@@ -40,7 +40,9 @@ def _close():
 @pytest.fixture(scope="module")
 def model():
     random = np.random.default_rng(0)
-    return whyodd.TextModel(min_df=2).fit([" ".join(random.choice(SENTENCE.split(), 12)) for _ in range(80)])
+    return whyodd.TextModel(min_df=2, paper=True).fit(
+        [" ".join(random.choice(SENTENCE.split(), 12)) for _ in range(80)]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
@@ -12,38 +11,12 @@ from jinja2 import UndefinedError
 
 from made_up.hostile import HARMFUL, hostile
 from made_up.items import images, series, texts
+from made_up.pages import Reader
 from made_up.reports import column, nothing_odd, table
 from whyodd.report.render import render
 
 MADE = (table, images, series, texts, hostile, nothing_odd)
 KINDS = {make.__name__: make for make in MADE}
-VOID = {"meta", "link", "input", "img", "br"}
-
-
-class Reader(HTMLParser):
-    """Elements of a page, their attributes and the texts; fails where tags do not match."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.elements, self.texts = [], [], []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] not in ("style", "script"):
-            self.texts.append(data)
 
 
 def size(page):
@@ -146,7 +119,7 @@ def test_shows_all_that_a_card_tells():
         "2.1 to 48",
     ]
     told += [reason[key] for reason in row["reasons"] for key in ("name", "judgement", "value", "expected")]
-    told += [neighbor["name"] for neighbor in row["neighbors"]] + ["weight 41 %", "the same"]
+    told += [neighbor["name"] for neighbor in row["neighbors"]] + ["counts for 41 %", "the same"]
     told += [row["change"]["sentence"], "12,400 → 310", "Outlierness then: 3.2"]
     assert [part for part in told if part not in text] == []
 

@@ -107,6 +107,21 @@ def test_sparse_and_dense_agree_and_conserve(normalize):
     np.testing.assert_allclose(words + e.absent_relevance + e.unexplained, e.outlierness, rtol=1e-9)
 
 
+def test_the_paper_stays_as_it_was():
+    """Numbers of the release before there was another model, to the last bit but one of a sum of threads."""
+    model = whyodd.TextModel(paper=True).fit(NORMAL)
+    e = model.explain(ODD)
+    before = ["0x1.1e7d39894d600p-5", "0x1.1e654b8774ec0p-5", "0x1.7050d0a62d3c0p-5", "0x1.10e3f67c45900p-6"]
+    np.testing.assert_allclose(e.outlierness, list(map(float.fromhex, before)), rtol=1e-12)
+    assert model.threshold_ == pytest.approx(float.fromhex("0x1.109dfdae7b0e0p-6"), rel=1e-12)
+    words = ["0x0.0p+0", "0x1.1f12bef246004p-9", *["0x1.33698d22e64eap-9"] * 2, "0x0.0p+0"]
+    words.append("0x1.33698d22e64eap-8")
+    found = [word.relevance for word in e.tokens(0)]
+    np.testing.assert_allclose(found, list(map(float.fromhex, words)), rtol=1e-9)
+    same = whyodd.TextModel(0.3, 10.0, 5).fit(NORMAL)  # its settings choose it too
+    np.testing.assert_array_equal(same.outlierness(ODD), e.outlierness)
+
+
 def test_words_never_seen_count(model, e):
     assert model.outlierness(["xyzzy plugh quux"])[0] > model.outlierness(["xyzzy"])[0]
     words = e.tokens(2)
@@ -165,7 +180,7 @@ def test_what_are_no_messages_is_told(model, texts, message):
 
 def test_nothing_to_learn_is_told():
     with pytest.raises(ValueError, match=r"No term is in at least min_df=5 of the 2 messages"):
-        whyodd.TextModel().fit(["a b", "c d"])
+        whyodd.TextModel(paper=True).fit(["a b", "c d"])
     with pytest.raises(ValueError, match=r"min_df=0: expected a whole number"):
         whyodd.TextModel(min_df=0).fit(NORMAL)
     with pytest.raises(NotFittedError):

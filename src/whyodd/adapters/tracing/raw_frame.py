@@ -50,6 +50,8 @@ def match_columns(X: Any, fitted_names: Sequence[str] | None, *, unread: Collect
     _check_there([name for name in lacking if name not in unread], frame.columns, names)
     if frame.implementation.is_pyarrow():
         frame = nw.from_native(_as_taken_by_sklearn(frame), eager_only=True)
+    if frame.columns == names:  # rows of a stream come one by one: nothing is done in vain
+        return frame.to_native()
     nulls = [nw.lit(None, dtype=nw.String).alias(name) for name in lacking]
     return frame.with_columns(*nulls).select(names).to_native()
 
@@ -109,12 +111,29 @@ def _check_there(missing: Sequence[str], given: Sequence[str], fitted: Sequence[
 
 def _frame_values(frame: nw.DataFrame[Any], *, missing: Any) -> NDArray[Any]:
     """Values by position: floats if all columns are numbers, else objects."""
-    if all(kind.is_numeric() for kind in frame.schema.values()):
+    kinds = set(frame.schema.values())
+    if kinds == {nw.Float64()}:
+        return np.asarray(frame.to_numpy(), dtype=np.float64)
+    if all(kind.is_numeric() for kind in kinds):
         return np.asarray(frame.select(nw.all().cast(nw.Float64)).to_numpy(), dtype=np.float64)
     values = np.empty(frame.shape, dtype=object)
     for place, name in enumerate(frame.columns):
-        values[:, place] = [_shown(value, missing) for value in frame[name].to_list()]
+        values[:, place] = _shown_values(frame[name], missing)
     return values
+
+
+def _shown_values(series: nw.Series[Any], missing: Any) -> list[Any]:
+    """Values of a column, with what stands for a missing one."""
+    if series.dtype.is_float():
+        floats = np.asarray(series.to_numpy(), dtype=np.float64)
+        found: list[Any] = floats.tolist()
+        for place in np.flatnonzero(np.isnan(floats)).tolist():
+            found[place] = missing
+        return found
+    values = series.to_list()
+    if missing is None and set(map(type, values)) <= {bool, int, str, type(None)}:
+        return values
+    return [_shown(value, missing) for value in values]
 
 
 def _shown(value: Any, missing: Any) -> Any:
@@ -171,7 +190,11 @@ def _column(values: NDArray[Any]) -> Any:
 
 
 def _as_taken_by_sklearn(frame: nw.DataFrame[Any]) -> Any:
-    return frame.to_pandas() if _package_sklearn_takes("an Arrow table") == "pandas" else frame.to_polars()
+    """An Arrow table as a Polars frame, which need not be copied, or else as one of pandas."""
+    _package_sklearn_takes("an Arrow table")
+    with suppress(ModuleNotFoundError):
+        return frame.to_polars()
+    return frame.to_pandas()
 
 
 def _package_sklearn_takes(what: str) -> Literal["pandas", "polars"]:

@@ -39,6 +39,7 @@ class RawVariables:
         self.closed: list[Closed] = []
         self.read: set[int] = set()
         self.parts: dict[int, tuple[str, ...]] = {}
+        self.relative: set[int] = set()
         self._terms: dict[tuple[int, str], int] = {}
 
     def is_term(self, variables: Ints) -> NDArray[np.bool_]:

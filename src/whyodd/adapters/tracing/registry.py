@@ -15,6 +15,7 @@ from whyodd.adapters.tracing.encoders import (
     trace_ordinal_encoder,
     trace_target_encoder,
 )
+from whyodd.adapters.tracing.given import trace_given_context
 from whyodd.adapters.tracing.imputers import trace_imputer, trace_marks, trace_missing_indicator
 from whyodd.adapters.tracing.mixing import (
     trace_factor_analysis,
@@ -98,6 +99,7 @@ TRACERS: dict[str, Tracer] = {
     "sklearn.preprocessing._target_encoder.TargetEncoder": trace_target_encoder,
     "sklearn.random_projection.BaseRandomProjection": trace_random_projection,
     "whyodd.automatic.dates.DateParts": trace_date_parts,
+    "whyodd.automatic.given.GivenContext": trace_given_context,
     "whyodd.automatic.rarity.Rarity": trace_marks,
     "whyodd.automatic.steps.Constants": trace_constants,
     "whyodd.automatic.steps.PlainNumbers": trace_plain_values,

@@ -54,6 +54,8 @@ class Trace:
         Columns, by their number, that may only hold categories of training, and which.
     parts : dict of int to tuple of str
         Variables that are dates, and the part of them that each y of theirs shows.
+    relative : frozenset of int
+        Numbers that are compared in a context, and stay in units of it when they are read back.
     """
 
     names: tuple[str, ...]
@@ -64,6 +66,7 @@ class Trace:
     unread: tuple[str, ...]
     closed: tuple[Closed, ...] = field(repr=False)
     parts: dict[int, tuple[str, ...]] = field(repr=False)
+    relative: frozenset[int] = field(repr=False)
     _made_of: tuple[Any, ...] = field(repr=False)
     _numbers: Ints = field(repr=False)
     _n_columns: int = field(repr=False)
@@ -181,6 +184,7 @@ def _traced(columns: Columns, made_of: tuple[Any, ...]) -> Trace:
         unread=tuple(name for i, name in enumerate(variables.columns) if i not in variables.read),
         closed=tuple(variables.closed),
         parts={place[number]: parts for number, parts in variables.parts.items() if number in place},
+        relative=frozenset(place[number] for number in variables.relative),
         _made_of=made_of,
         _numbers=numbers,
         _n_columns=len(variables.columns),

@@ -11,9 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from whyodd.compute import blocks
-from whyodd.compute.hard.search import ExactSearch, is_ordinary, lengths
+from whyodd.compute.hard.legs import add_relevance
+from whyodd.compute.hard.search import LARGEST_SQUARE, LEAST_SQUARE, ExactSearch, is_ordinary, lengths
 from whyodd.compute.mapped.mixing import way_back
-from whyodd.compute.points import is_sparse, largest_coordinates, squared_norms, to_dense
+from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
 from whyodd.compute.soft.passes import Scores
 from whyodd.maths.hard_poolings import MeanVector
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 # The search has a cost per call, and shares out many rows better than few among its own threads.
-_TREE_ROWS, _PRODUCT_ROWS = 2048, 16384
+_BLOCK_ROWS, _PRODUCT_ROWS = 2048, 16384
 # Coordinates of rows that stay in cache with what is made of them.
 _CACHED_ELEMENTS = 1 << 16
 
@@ -70,12 +71,21 @@ class Neighbors:
         return scores
 
     def decompose(
-        self, X: Points, own: Indices, work: Work, through: LinearMap | None = None
+        self,
+        X: Points,
+        own: Indices,
+        work: Work,
+        through: LinearMap | None = None,
+        consume: Callable[[Any, Any], None] | None = None,
     ) -> tuple[Wide, Scores]:
-        """Relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j over the neighbours, and the scores."""
+        """Relevance R (n, d) = Σ_j Δ_j (x - u_j)² / d²_j over the neighbours, and the scores.
+
+        ``consume`` as of :meth:`assign`: one search does for both.
+        """
         n, width = X.shape[0], X.shape[1] if through is None else through.n_inputs
         relevance, scores = np.zeros((n, width)), Scores.empty(n)
         way = self._way_back if through is None else way_back(self.matrix, through)
+        is_plain = self.matrix is None and through is None and not is_sparse(self.points)
 
         def explain(where: slice, x: Points) -> None:
             d, neighbors = self._search(x, own[where], self.pooling.k)
@@ -83,18 +93,32 @@ class Neighbors:
             d = self._pool(d, neighbors, virtual, scores, where)
             scores.unexplained[where] = self.pooling.unexplained(d, neighbors)
             explained = self.pooling.explained(d, neighbors)
-            ranks = np.flatnonzero(explained.any(axis=0))
-            for part in _few_rows(*x.shape):
-                for rank in ranks:
+            rest = np.arange(len(d))
+            if is_plain and virtual is None:
+                rest = np.flatnonzero(
+                    add_relevance(
+                        as_compiled(x),
+                        as_compiled(self.points),
+                        as_compiled(neighbors),
+                        as_compiled(explained),
+                        (LEAST_SQUARE, LARGEST_SQUARE),
+                        relevance[where],
+                    )
+                )
+            for rows in _few_at_a_time(rest, x.shape[1]):
+                for rank in np.flatnonzero(explained.any(axis=0)):
                     if virtual is None:
-                        leg = self._index.leg(x[part], neighbors[part, rank])
+                        leg = self._index.leg(x[rows], neighbors[rows, rank])
                     else:
-                        leg = virtual[0][part], virtual[1][part]
-                    shared, outside = _spread(explained[part, rank], *leg, way)
-                    relevance[where][part] += shared
-                    scores.unexplained[where][part] += outside
+                        leg = virtual[0][rows], virtual[1][rows]
+                    shared, outside = _spread(explained[rows, rank], *leg, way)
+                    relevance[where][rows] += shared
+                    scores.unexplained[where][rows] += outside
+            if consume is not None:  # last, since p is made of the neighbours and may sort them
+                consume(where, self._assignment(neighbors))
 
-        self._sweep(X, work, explain, floats_per_row=4 * width)
+        floats = 4 * width + (0 if consume is None else self.points.shape[0])
+        self._sweep(X, work, explain, floats_per_row=floats)
         return relevance, scores
 
     def nearest(self, X: Points, own: Indices, work: Work, k: int) -> tuple[Indices, Wide, Scores]:
@@ -162,12 +186,12 @@ class Neighbors:
     ) -> None:
         (n, d), m = X.shape, self.points.shape[0]
         self._index.prepare()  # once, not by every thread
-        by_products = self._index.by_products
+        has_threads = self._index.brings_threads
         allowed = blocks.count_threads(work.n_jobs)
         allowed = allowed if n * m > blocks.WORTH_A_THREAD else 1
-        threads = 1 if by_products else allowed
+        threads = 1 if has_threads else allowed
         per_row = 8 * (6 * d + 12 * (self.pooling.k + 1) + floats_per_row)
-        most = _PRODUCT_ROWS if by_products else min(_TREE_ROWS, -(-n // threads))
+        most = _PRODUCT_ROWS if has_threads else min(_BLOCK_ROWS, -(-n // threads))
         size = int(max(min(work.memory_mb * 2**20 / threads // per_row, most), 1))
 
         def through_blocks(shared: blocks.Blocks) -> None:
@@ -177,15 +201,14 @@ class Neighbors:
                     x = X[where].astype(np.float64, copy=False)
                     step(where, sparse.csr_array(x) if is_sparse(self.points) else to_dense(x))
 
-        # Search by matrix products brings its own threads.
-        with blocks.openmp_threads(allowed) if by_products else nullcontext():
+        with blocks.openmp_threads(allowed) if has_threads else nullcontext():
             blocks.run(blocks.Blocks(n, size, work.progress), threads, through_blocks)
 
 
-def _few_rows(n: int, d: int) -> Iterator[slice]:
+def _few_at_a_time(rows: Indices, d: int) -> Iterator[Indices]:
     """Rows in parts that stay in cache while legs to all their neighbours are spread."""
     step = max(1, _CACHED_ELEMENTS // d)
-    return (slice(start, start + step) for start in range(0, n, step))
+    return (rows[start : start + step] for start in range(0, rows.size, step))
 
 
 def _spread(explained: Wide, difference: Wide, zeta: Wide, way: WayBack) -> tuple[Wide, Wide]:

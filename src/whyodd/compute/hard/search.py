@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from whyodd.compute.hard.legs import select_nearest
 from whyodd.compute.mapped.rows import MappedRows, mean_of
 from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
+from whyodd.compute.scratch import scratch
 from whyodd.compute.soft.centers import TOLERANCE, power_of_two, rounding
 from whyodd.compute.soft.pairs import fill_squares
 
@@ -27,8 +29,13 @@ if TYPE_CHECKING:
 _TREE_DIMENSIONS = 15
 # Up to this many points all distances are measured: a search would cost more than it saves.
 _FEW_POINTS = 16
+# Up to this many points the products of a row with all of them are looked through; beyond that scikit-learn
+# has tiles.
+_MOST_POINTS = 1 << 15
+# Products at a time: they stay in one core's cache.
+_TILE = 1 << 17
 # Squared lengths in this range neither over- nor underflowed on the way.
-_LEAST_SQUARE, _LARGEST_SQUARE = 1e-280, 1e300
+LEAST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
 # Coordinates up to this have squares whose sums do not overflow.
 _REACH = 1e150
 # Distances to measure at a time.
@@ -85,15 +92,16 @@ class ExactSearch:
         # Squares may overflow: such distances are measured.
         with np.errstate(over="ignore", invalid="ignore"):
             placed = self._place(x)
-            found, neighbors = self._index.kneighbors(placed.z, k)
-            in_doubt = self._is_blurred(placed, found)
+            found, neighbors = self._find(placed, k)
             d = found * self._scale
-            touched = np.flatnonzero(in_doubt[:, 0])
+            # The nearest is in doubt if any is.
+            touched = np.flatnonzero(self._is_blurred(placed, found[:, :1]))
             if touched.size:
-                measured = self._measured(x[touched], d[touched], neighbors[touched], in_doubt[touched])
+                in_doubt = self._is_blurred(placed.at(touched), found[touched])
+                measured = self._measured(x[touched], d[touched], neighbors[touched], in_doubt)
                 d[touched], neighbors[touched] = _sorted(measured, neighbors[touched])
             # Only a farthest neighbour in doubt can be the wrong one; none is nearer than 0.
-            rest = np.flatnonzero(in_doubt[:, -1] & (d[:, -1] > 0.0))
+            rest = np.flatnonzero(self._is_blurred(placed, found[:, -1:])[:, 0] & (d[:, -1] > 0.0))
             if rest.size and k < self.points.shape[0]:
                 parts = min(-(-2 * k * rest.size // _MEASURED_AT_ONCE), rest.size)
                 for some in np.array_split(rest, parts):
@@ -103,7 +111,7 @@ class ExactSearch:
     def prepare(self) -> None:
         """Build whatever a search needs, so that threads find it."""
         with np.errstate(over="ignore", invalid="ignore"):
-            _ = self._index, self._largest_norm, self._largest_size
+            _ = self._half_norms if self._is_compiled else self._index, self._largest_norm, self._largest_size
 
     def leg(self, x: Points, which: Indices) -> tuple[Wide, Wide]:
         """Differences x - u to one point per row (n, d), and what the metric makes of them (n, k)."""
@@ -124,9 +132,36 @@ class ExactSearch:
         width = self.points.shape[1] if self.matrix is None else len(self.matrix)
         return width > _TREE_DIMENSIONS or (self.matrix is None and is_sparse(self.points))
 
+    @property
+    def brings_threads(self) -> bool:
+        """Whether the search has threads of its own."""
+        return self.by_products and not self._is_compiled
+
+    @property
+    def _is_compiled(self) -> bool:
+        is_dense = self.matrix is not None or not is_sparse(self.points)
+        return self.by_products and is_dense and self.points.shape[0] <= _MOST_POINTS
+
+    def _find(self, placed: Placed, k: int) -> tuple[Wide, Indices]:
+        """Distances (n, k) in scaled units to the k nearest points, ascending, and which; they may round."""
+        if not self._is_compiled:
+            return self._index.kneighbors(placed.z, k)  # type: ignore[no-any-return]
+        n, m = placed.z.shape[0], self.points.shape[0]
+        d, nearest = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
+        half_norms = 0.5 * placed.norms**2
+        step = max(_TILE // m, 1)
+        with scratch((min(step, n), m), np.dtype(np.float64)) as buffer:
+            for start in range(0, n, step):
+                part = slice(start, min(start + step, n))
+                tile = buffer[: part.stop - start]
+                np.matmul(placed.z[part], self._scaled_points.T, out=tile)
+                norms = as_compiled(self._half_norms), as_compiled(half_norms[part])
+                select_nearest(tile, *norms, k, d[part], nearest[part])
+        return d, nearest
+
     def _among_more(self, x: Points, placed: Placed, k: int) -> tuple[Wide, Indices]:
         """The k nearest among twice as many that the search finds, or among all if they are not certain."""
-        found, candidates = self._index.kneighbors(placed.z, min(2 * k, self.points.shape[0]))
+        found, candidates = self._find(placed, min(2 * k, self.points.shape[0]))
         every = np.ones(found.shape, dtype=bool)
         d, neighbors = _sorted(self._measured(x, found, candidates, every), candidates)
         d, neighbors = d[:, :k], neighbors[:, :k]
@@ -176,7 +211,7 @@ class ExactSearch:
         squares = found * found
         return np.asarray(
             placed.is_far[:, None]
-            | (squares < _LEAST_SQUARE)
+            | (squares < LEAST_SQUARE)
             | (placed.blur[:, None] > tolerance * found)
             | (noise > tolerance * squares)
         )
@@ -238,13 +273,18 @@ class ExactSearch:
 
     @cached_property
     def _largest_norm(self) -> float:
-        return float(np.sqrt(squared_norms(self._scaled_points()).max()))
+        return float(np.sqrt(squared_norms(self._scaled_points).max()))
+
+    @cached_property
+    def _half_norms(self) -> Wide:
+        return 0.5 * squared_norms(self._scaled_points)
 
     @cached_property
     def _index(self) -> NearestNeighbors:
         algorithm = "brute" if self.by_products else "kd_tree"
-        return NearestNeighbors(algorithm=algorithm).fit(self._scaled_points())
+        return NearestNeighbors(algorithm=algorithm).fit(self._scaled_points)
 
+    @cached_property
     def _scaled_points(self) -> Points:
         return _times(self._coordinates(self.points), 1.0 / self._scale)
 
@@ -263,7 +303,7 @@ def lengths(rows: Points) -> Wide:
 
 def is_ordinary(squares: Wide) -> NDArray[np.bool_]:
     """Whether squared lengths neither over- nor underflowed on the way."""
-    return np.asarray((squares > _LEAST_SQUARE) & (squares < _LARGEST_SQUARE))
+    return np.asarray((squares > LEAST_SQUARE) & (squares < LARGEST_SQUARE))
 
 
 def _inverse(values: Wide) -> Wide:

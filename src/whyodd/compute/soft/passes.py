@@ -266,12 +266,14 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
 
 
 def _product_into(x: Points, group: Group, products: Floats) -> None:
-    if is_sparse(x):
-        products[:] = (x @ group.transposed).toarray()
-    elif group.centers.shape[0] == products.shape[1]:
-        np.matmul(x, group.transposed, out=products)
-    else:
-        products[:, group.columns] = x @ group.transposed
+    # Both sides are finite. BLAS may look at memory beside them, whatever is there, and raise a flag for it.
+    with np.errstate(invalid="ignore"):
+        if is_sparse(x):
+            products[:] = (x @ group.transposed).toarray()
+        elif group.centers.shape[0] == products.shape[1]:
+            np.matmul(x, group.transposed, out=products)
+        else:
+            products[:, group.columns] = x @ group.transposed
 
 
 def _nothing_direct(products: Floats) -> Direct:

@@ -12,6 +12,7 @@ from whyodd.explanations.sentences import percent
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whyodd.evaluation.audit import Audit
     from whyodd.explanations.base import BaseExplanation
 
     Doubles = NDArray[np.float64]
@@ -45,6 +46,13 @@ _OPEN = {
         "The reasons tell the smaller part: do not judge by them alone. If the model has a bandwidth, a "
         "smaller one brings this part down."
     ),
+}
+
+_ENOUGH = 5  # items; of fewer, even all at one of ten columns may be chance
+_PARTS = "Bars are parts of the outlierness above usual."
+_RESTS_ON = {
+    "table": "No one or two columns decide most of what is odd.",
+    "images": "Most of what is odd is not at the border, and not at the same place in most images.",
 }
 
 
@@ -81,6 +89,22 @@ def unexplained_panel(e: BaseExplanation) -> dict[str, Any]:
     bars = [_bar(f"single {kind.parts}", 1.0 - share), _bar(f"no single {kind.part}", share)]
     sentence = _NO_SINGLE.format(share=percent(share), noun=kind.noun, part=kind.part)
     return panel(title, percent(1.0 - share), verdict, f"{sentence} {_OPEN[verdict]}", bars)
+
+
+def rests_on_panel(audit: Audit) -> dict[str, Any]:
+    """The patterns of relevance that recur, and whether most of the detection rests on one of them."""
+    title, kind = "What the detection rests on", audit.kind
+    if not audit.patterns:
+        return panel(title, "nothing to check", "unknown", f"Nothing stands out in any {kind.noun}.")
+    main = audit.patterns[0]
+    bars = [_bar(f"{pattern.name} ({kind.count(len(pattern))})", pattern.share) for pattern in audit.patterns]
+    value = f"{main.name}: {percent(main.share)}"
+    if audit.note is not None:
+        return panel(title, value, "fair", audit.note, bars)  # it may be the right reason
+    if audit.n_items < _ENOUGH:
+        few = f"{kind.count(audit.n_items)} looked at: too few to tell a pattern from chance."
+        return panel(title, value, "unknown", few, bars)
+    return panel(title, value, "good", f"{_PARTS} {_RESTS_ON[kind.name]}", bars)
 
 
 def panel(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whyodd.explanations.base import IMAGES, TABLE
 from whyodd.explanations.sentences import number
 from whyodd.findings.summary.histogram import histogram
+from whyodd.findings.summary.items.events import summarize_events
 from whyodd.findings.summary.items.summarize import summarize_items
 from whyodd.findings.summary.rows.summarize import summarize_rows
 from whyodd.version import __version__
@@ -22,6 +24,7 @@ SUMMARIES: dict[str, Callable[[Findings, int, bool], dict[str, Any]]] = {
     "table": summarize_rows,
     "images": summarize_items,
     "series": summarize_items,
+    "events": summarize_events,
     "texts": summarize_items,
 }
 
@@ -58,9 +61,23 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         "scores": histogram(found.outlierness, found.threshold),
         "columns": None if found.auto_report is None else _columns(found.auto_report),
         "made_by": found.made_by,
+        "compared": None,
         **told,
+        "rests_on": _rests_on(found),
         "notes": [*found.notes, *told["notes"], *_exactness_notes(e)],
     }
+
+
+def _rests_on(found: Findings) -> dict[str, Any] | None:
+    """The patterns of relevance that recur, the one that carries most first, and what to check."""
+    if found.explanation.kind not in (TABLE, IMAGES):
+        return None
+    audit = found.audit()
+    patterns = [
+        {"name": p.name, "share": p.share, "count": len(p), "examples": list(p.examples)}
+        for p in audit.patterns
+    ]
+    return {"note": audit.note, "patterns": patterns}
 
 
 def _exactness_notes(e: Any) -> list[str]:

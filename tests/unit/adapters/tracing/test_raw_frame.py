@@ -37,7 +37,7 @@ class TestFramesOfAFittedFrame:
         assert list(matched.columns) == FITTED
         assert matched["city"].to_list()[0] == "Bonn"
         assert type(matched).__module__.split(".")[0] == (
-            "polars" if isinstance(frame, pl.DataFrame) else "pandas"
+            "pandas" if isinstance(frame, pd.DataFrame) else "polars"
         )
 
     def test_missing_columns_are_named(self, frame):

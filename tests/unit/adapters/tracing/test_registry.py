@@ -54,6 +54,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 from reference.traced import column_squares, linear_squares, matrix_of
 from whyodd.adapters.tracing import TRACERS, trace
 from whyodd.automatic.dates import DateParts
+from whyodd.automatic.given import GivenContext
 from whyodd.automatic.rarity import Rarity
 from whyodd.automatic.steps import Constants, PlainNumbers, PlainValues
 
@@ -265,6 +266,10 @@ CASES = {
     ],
     "whyodd.automatic.dates.DateParts": [
         Case(DateParts(("time elapsed", "day of the week")), DAYS, ONE, ["text"] * 5),
+    ],
+    "whyodd.automatic.given.GivenContext": [
+        Case(GivenContext(("number",)), NUMBERS, FOUR, ["q", "r", "s"]),
+        Case(GivenContext(("category",), (False,)), LABELS, TWO, ["right"] * 3),
     ],
     "whyodd.automatic.rarity.Rarity": [Case(Rarity(), LABELS, TWO, list(TWO))],
     "whyodd.automatic.steps.Constants": [

@@ -61,7 +61,7 @@ def test_products_alone_would_find_others():
     """Else the tests above test nothing."""
     X, points = far_apart(20, 1e8)
     made = ExactSearch(points, None)
-    found = made._index.kneighbors(made._place(X).z, 6)
+    found = made._find(made._place(X), 6)
     expected = plain_nearest(X, points, 6)
     assert (found[1] != expected[1]).any()
     assert np.abs(found[0] * made._scale / expected[0] - 1.0).max() > 1e-3

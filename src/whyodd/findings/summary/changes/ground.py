@@ -18,6 +18,7 @@ from whyodd.explanations.variables import Variables
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whyodd.explanations.given import Given
     from whyodd.explanations.table import Explanation
 
     Floats = NDArray[np.float64]
@@ -88,12 +89,15 @@ class Ground:
         The V variables that people know.
     raw : ndarray of shape (n, V)
         Their values as they were given.
+    given : Given, optional
+        The context in which the rows are compared.
     """
 
     task: Task
     lifted: Task
     variables: Variables
     raw: NDArray[Any]
+    given: Given | None = None
 
     @classmethod
     def of(cls, e: Explanation) -> Ground:
@@ -102,7 +106,7 @@ class Ground:
         points = np.asarray(to_dense(e.inputs), dtype=np.float64)
         own = None if (e.excluded < 0).all() else e.excluded
         task = Task(e.network, points, own=own, through=variables.through)
-        return cls(task, task.in_variables(), variables, _ungrouped(to_dense(e.data), variables))
+        return cls(task, task.in_variables(), variables, _ungrouped(to_dense(e.data), variables), e.given)
 
     @property
     def n_variables(self) -> int:
@@ -140,17 +144,20 @@ class Ground:
     @cached_property
     def read_numbers(self) -> Floats:
         """(n, V) the numbers as they are read back from what reached the network."""
-        return self.numbers_at(np.asarray(self.task.X))
+        return self.numbers_at(np.asarray(self.task.X), np.arange(len(self.raw)))
 
-    def numbers_at(self, places: Floats) -> Floats:
-        """(q, V) numbers of places (q, k) of the network in raw units; NaN for what is none, or unknown."""
+    def numbers_at(self, places: Floats, rows: Indices) -> Floats:
+        """(q, V) numbers of places (q, k) of the network in raw units; NaN for what is none, or unknown.
+
+        ``rows`` (q,) are those that go there: their contexts say what numbers that are compared in one mean.
+        """
         if self.variables.decode is None:
             return places
         numbers = np.full((len(places), self.n_variables), np.nan)
         if len(places):  # steps of scikit-learn undo no empty arrays
             for variable, values in self.variables.decode(places).numbers.items():
                 numbers[:, variable] = values
-        return numbers
+        return numbers if self.given is None else self.given[rows].raw(numbers)
 
     @cached_property
     def is_seen(self) -> Bools:
@@ -191,13 +198,13 @@ class Ground:
         if self.variables.decode is None:
             free = np.ones((len(rows), self.n_variables), dtype=bool)
             return _Freedom(free, free, ~free)
-        raw, here, there = self.raw_numbers[rows], self.read_numbers[rows], self.numbers_at(places)
+        raw, here, there = self.raw_numbers[rows], self.read_numbers[rows], self.numbers_at(places, rows)
         # Where a bin, or a value cut off at some limit, is read back, it is not what the row has.
         is_read_back = np.abs(here - raw) <= _ROUNDING * np.abs(there - raw)
         single = (self._count_moved(rows, goals) == 1) & self.is_seen & is_read_back
         if self.variables.through is not None:
             # Behind a projection only differences of numbers can be told, and only if they are straight.
-            middle = self.numbers_at((np.asarray(self.task.X)[rows] + places) / 2.0)
+            middle = self.numbers_at((np.asarray(self.task.X)[rows] + places) / 2.0, rows)
             is_straight = np.abs(middle - (here + there) / 2.0) <= _ROUNDING * np.abs(there - here)
             single |= ~self.is_seen & (self.n_columns == 1) & is_straight & np.isfinite(raw)
             return _Freedom(single | (self.is_seen & self._are_rows), single, np.zeros_like(single))
@@ -220,7 +227,7 @@ class Ground:
         halfway, whole = points.copy(), points.copy()
         whole[:, self.lead] = goals[:, self.lead]
         halfway[:, self.lead] = (points[:, self.lead] + goals[:, self.lead]) / 2.0
-        end, middle = self.numbers_at(whole), self.numbers_at(halfway)
+        end, middle = self.numbers_at(whole, rows), self.numbers_at(halfway, rows)
         arrives = np.abs(end - there) <= _ROUNDING * np.abs(there - here)
         # Of a bin there is nothing in between.
         is_between = (np.abs(middle - here) < np.abs(there - here)) & (middle != here)

@@ -6,6 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from whyodd.compute.points import to_dense
+from whyodd.explanations.date_parts import PARTS, named_part
 from whyodd.explanations.sentences import (
     Reason,
     all_digits,
@@ -22,6 +26,8 @@ from whyodd.findings.summary.changes.values import tell
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whyodd.explanations.table import Explanation
     from whyodd.findings.summary.changes.values import Told
     from whyodd.inputs.written import Written
@@ -172,7 +178,11 @@ class NoChange:
 
 
 def smallest_change(
-    e: Explanation, threshold: float | None, *, n_targets: int = 5
+    e: Explanation,
+    threshold: float | None,
+    *,
+    n_targets: int = 5,
+    value_of: Callable[[int, str], Any] | None = None,
 ) -> list[Change | NoChange]:
     """For each row of an explanation the smallest change towards normal that makes it normal.
 
@@ -192,6 +202,9 @@ def smallest_change(
         Outlierness from which on a row is no longer normal; None if nobody knows.
     n_targets : int, default 5
         Number of centers to move towards.
+    value_of : callable, optional
+        The value that a center has of a variable, by its place and the name, None if it is not known: for
+        what the model does not keep, such as dates.
 
     Returns
     -------
@@ -219,21 +232,46 @@ def smallest_change(
     for row, reason in search.failed.items():
         results[row] = NoChange(reason)
     for found, told in zip(search.found, tell(search), strict=True):
-        results[found.row] = _change(e, float(threshold), found, told)
+        results[found.row] = _change(e, float(threshold), found, told, value_of)
     return results
 
 
-def _change(e: Explanation, threshold: float, found: Found, told: Told) -> Change:
+def _change(
+    e: Explanation,
+    threshold: float,
+    found: Found,
+    told: Told,
+    value_of: Callable[[int, str], Any] | None,
+) -> Change:
     rows = e.network.rows
     row = None if rows is None else int(rows[found.target])
-    like = f"as in training row {row}"  # only of rows are values taken that cannot be told
     variables = e.variables or Variables(e.feature_names)
     forms = {variables.names[place]: form for place, form in variables.formats.items()}
-    steps = [
-        Step(v.name, v.before, v.after, v.is_exact, None if v.is_known else like, forms.get(v.name))
-        for v in told.values
-    ]
+    steps = []
+    for v in told.values:
+        form = forms.get(v.name)
+        # Only of rows are values taken that cannot be told.
+        like = (
+            None if v.is_known else f"{_told_like(e, found.target, v.name, value_of)}as in training row {row}"
+        )
+        steps.append(Step(v.name, v.before, v.after, v.is_exact, like, form))
     return Change(tuple(steps), told.outlierness, threshold, found.target, row, found.t)
+
+
+def _told_like(e: Explanation, center: int, name: str, value_of: Callable[[int, str], Any] | None) -> str:
+    """The value of a known row, or what the model remembers of a date, with a comma; nothing if neither."""
+    value = None if value_of is None else value_of(center, name)
+    if not is_missing(value):
+        return f"{_value_text(value, None)}, "
+    variables = e.variables or Variables(e.feature_names)
+    variable = variables.names.index(name)
+    names, origin = variables.parts.get(variable), variables.origin
+    if names is None or origin is None or variables.through is not None:
+        return ""
+    point = to_dense(e.network.centers[[center]])[0][origin == variable]
+    is_of = {part: np.array(names) == part for part in dict.fromkeys(names) if part in PARTS}
+    parts = [named_part(part, point[chosen]) for part, chosen in is_of.items()]
+    return "".join(f"{part}, " for part in parts if part is not None)
 
 
 def _value_text(value: Any, form: Written | None) -> str:

@@ -90,7 +90,8 @@ def _value(search: Search, decoded: Decoded | None, q: int, v: int, number: floa
         codes, labels = decoded.categories[v]
         is_known = codes[q] >= 0
         return Value(name, before, labels[codes[q]] if is_known else None, is_known=bool(is_known))
-    after = float(decoded.numbers[v][q]) if v in decoded.numbers else math.nan
+    places, rows = search.pairs.places[[q]], search.pairs.rows[[q]]
+    after = float(ground.numbers_at(places, rows)[0, v]) if v in decoded.numbers else math.nan
     # Beside the number there may be a mark that it is missing: in the target, unless it is in the row.
     is_known = math.isfinite(after) and (ground.n_columns[v] == 1 or is_missing(before))
     if isinstance(before, bool) and is_known:
@@ -136,7 +137,7 @@ class _Line:
         ground, pairs = self.search.ground, self.search.pairs
         starts, ends = np.asarray(ground.task.X)[pairs.rows[self.pair]], pairs.places[self.pair]
         places = np.where(part[:, None] == 1.0, ends, starts + part[:, None] * (ends - starts))
-        read = ground.numbers_at(places)[np.arange(len(places)), self.variable]
+        read = ground.numbers_at(places, pairs.rows[self.pair])[np.arange(len(places)), self.variable]
         return np.asarray(read + self.shift)
 
     @cached_property
@@ -190,8 +191,23 @@ def _rounded(search: Search, line: _Line) -> tuple[dict[tuple[int, int], float],
         fractions[holds] = trial[holds]
         values[which] = np.where(holds[some.pair], wanted, values[which])
         is_open &= ~holds
+    _go_all_the_way(search, line, is_open, values, fractions)
     told = zip(line.pair.tolist(), line.variable.tolist(), values.tolist(), strict=True)
     return {(q, v): value for q, v, value in told}, fractions
+
+
+def _go_all_the_way(search: Search, line: _Line, is_open: Bools, values: Floats, fractions: Floats) -> None:
+    """Where no number with few digits does, tell the values that the target has, if it is a row.
+
+    Rounding one number may break what it has to do with another one; in a row all goes together.
+    """
+    which = np.flatnonzero((is_open & search.pairs.is_center)[line.pair])
+    some, trial = line[which], fractions.copy()
+    trial[some.pair, some.variable] = 1.0
+    holds = _holding(search, trial, is_open & search.pairs.is_center)
+    fractions[holds] = trial[holds]
+    ends = [float(f"{end:.12g}") for end in some.end.tolist()]  # as they were before they were scaled
+    values[which] = np.where(holds[some.pair], ends, values[which])
 
 
 def _holding(search: Search, fractions: Floats, is_asked: Bools) -> Bools:
@@ -232,8 +248,10 @@ def _are_whole(search: Search) -> Bools:
     """(V,) variables that are whole numbers in all rows, and in the training rows that were looked at."""
     numbers = search.all_numbers
     if search.ground.task.network.rows is not None:
-        centers = search.pairs.places[search.pairs.is_center]
-        numbers = np.vstack([numbers, search.ground.numbers_at(centers)])
+        pairs, ground = search.pairs[search.pairs.is_center], search.ground
+        of_centers = ground.numbers_at(pairs.places, pairs.rows)
+        of_centers[:, list(ground.variables.relative)] = np.nan  # they had other contexts
+        numbers = np.vstack([numbers, of_centers])
     gaps = np.abs(numbers - np.rint(numbers))
     is_whole = np.isnan(numbers) | (gaps <= _ROUNDING * np.maximum(np.abs(numbers), 1.0))
     is_sure = np.isfinite(numbers).sum(axis=0) >= _ENOUGH

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whyodd.explanations.sentences import percent
+from whyodd.explanations.sentences import VISIBLE, percent
 from whyodd.findings.summary.items.reasons import REASONS, reason, whole
 from whyodd.report.text import LONGEST
+from whyodd.texts.explanation import WRITTEN
 from whyodd.texts.notebook import pieces
+from whyodd.texts.notebook import strongest as strongest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from whyodd.explanations.sentences import Reason
     from whyodd.texts.explanation import TextExplanation
 
 _LONGEST = 5_000  # characters of a message
@@ -26,7 +29,8 @@ def strongest(e: TextExplanation) -> float:
 def message_item(e: TextExplanation, i: int, limit: float) -> dict[str, Any]:
     """Message ``i`` with its words as strong as their relevance over ``limit``."""
     total = whole(e, i)
-    absent = e.absent(i, REASONS) if total > 0.0 else []
+    absent = [] if total <= 0.0 else e.absent(i, REASONS) if e.usage is None else e.lacking(i)[:REASONS]
+    limit = strongest_of(e, i, limit)
     strengths = (
         (text, 0.0 if word is None else _strength(word.relevance, limit))
         for text, word in pieces(e, i, _LONGEST)
@@ -34,7 +38,7 @@ def message_item(e: TextExplanation, i: int, limit: float) -> dict[str, Any]:
     return {
         "type": "text",
         "tokens": _joined(strengths),
-        "absent": [{"term": t.term, "share_text": percent(t.relevance / total)} for t in absent],
+        "absent": [{"term": t.term, "share_text": _share_text(e, t.relevance / total)} for t in absent],
         "caption": _caption(e, i),
     }
 
@@ -43,6 +47,9 @@ def message_reasons(e: TextExplanation, i: int) -> tuple[list[dict[str, Any]], i
     """Terms that message ``i`` has or lacks, by their relevance; how many terms there are beside."""
     total, known = whole(e, i), e.vocabulary.columns
     present = e.present(i)
+    if e.usage is not None:
+        few = [_few(one, total) for one in e.reasons(i, REASONS)]
+        return few, len(present) - sum(one["judgement"] not in ("missing", *WRITTEN) for one in few)
     found = [
         reason(
             term.term,
@@ -62,6 +69,21 @@ def message_reasons(e: TextExplanation, i: int) -> tuple[list[dict[str, Any]], i
     n_new = sum(term.term not in known for term in present)
     shown = found[:REASONS]
     return shown, len(known) + n_new - len(shown)
+
+
+def _few(one: Reason, total: float) -> dict[str, Any]:
+    """A word with how rare it is in the place of what is expected."""
+    told = {"missing": ("not there", "there"), **dict.fromkeys(WRITTEN, (one.told or "", "as usual"))}
+    value, expected = told.get(one.judged or "", ("there", one.told or ""))
+    name = one.name if one.judged in WRITTEN else f"'{one.name}'"
+    return reason(
+        name, one.relevance, total, value=value, expected=expected, judgement=one.judged or "unusual"
+    )
+
+
+def _share_text(e: TextExplanation, share: float) -> str:
+    """Of a missing term; few of all words are odd, and one that is expected hardly counts beside them."""
+    return percent(share) if e.usage is None or share >= VISIBLE else ""
 
 
 def _strength(relevance: float, limit: float) -> float:
@@ -93,4 +115,6 @@ def _caption(e: TextExplanation, i: int) -> str:
     if length == 0:
         return "The message is empty."
     cut = f"The first {_LONGEST:,} of {length:,} characters. " if length > _LONGEST else ""
+    if e.usage is not None:
+        return f"{cut}Only the few oddest words are marked." if e.odd_words(i) else cut
     return f"{cut}The darker a word, the more relevant, on one scale for all messages."

@@ -45,6 +45,7 @@ def image_item(e: PatchExplanation, i: int, limit: float, each: int) -> dict[str
         "heatmap": fitted(overlay(e.data[i], e.heatmap(i), limit), each),
         "width": shown.width,
         "height": shown.height,
+        "close": [],
         "caption": f"{width} × {height} pixels. The brighter the colour, the more relevant the pixel, on one "
         "scale for all images: purple, red, orange, yellow.",
     }

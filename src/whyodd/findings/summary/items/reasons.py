@@ -36,6 +36,8 @@ def reason(
         "share_text": percent(share),
         "usual": None,
         "common": None,
+        "strip": None,
+        "scatter": None,
     }
 
 
@@ -43,7 +45,7 @@ def others(
     e: BaseExplanation, i: int, reasons: Sequence[dict[str, Any]], count: int
 ) -> dict[str, Any] | None:
     """The part of the relevance of item ``i`` that is in none of its ``reasons``, but in ``count`` others."""
-    if count <= 0 or not reasons:
+    if count <= 0:
         return None
     share = explained_share(e, i) - sum(reason["share"] for reason in reasons)
     share = share if abs(share) > _ROUNDING else 0.0

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from whyodd.explanations.base import IMAGES
 from whyodd.explanations.sentences import number
+from whyodd.findings.summary.items.judged_images import first_region, judged_item, judged_reasons
 from whyodd.findings.summary.items.messages import message_item, message_reasons, strongest
 from whyodd.findings.summary.items.pictures import image_item, image_reasons, room
 from whyodd.findings.summary.items.reasons import others, unexplained, whole
 from whyodd.findings.summary.items.series import series_item, series_reasons
 from whyodd.findings.summary.panels import (
     conservation_panel,
+    rests_on_panel,
     unexplained_panel,
 )
+from whyodd.images import ImageExplanation
 from whyodd.patches.colours import common_limit
 from whyodd.patches.places import place_text
+from whyodd.texts.explanation import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,12 +44,19 @@ def summarize_items(found: Findings, top: int, checks: bool) -> dict[str, Any]: 
     return {
         "usual_source": kind.usual_source,
         "groups": [],
-        "anomalies": [_anomaly(shown, i, threshold, kind) for i in range(len(shown))],
+        "anomalies": [
+            {**_anomaly(shown, i, threshold, kind), "how_odd": found.how_odd(i)} for i in range(len(shown))
+        ],
         "rest": [_line(rest, i, len(shown) + i + 1, kind) for i in range(len(rest))],
         "n_unlisted": len(listed) - len(shown) - len(rest),
-        "trust": {"panels": [conservation_panel(e), unexplained_panel(e)], "rows": len(e)},
+        "trust": {"panels": [conservation_panel(e), unexplained_panel(e), *_rests_on(found)], "rows": len(e)},
         "notes": kind.notes,
     }
+
+
+def _rests_on(found: Findings) -> list[dict[str, Any]]:
+    """Places of pictures correspond to one another; times of series and words of messages do not."""
+    return [rests_on_panel(found.audit())] if found.explanation.kind is IMAGES else []
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,16 @@ class _Teller:
     notes: list[str]
 
 
-def _of_images(e: PatchExplanation, shown: PatchExplanation) -> _Teller:
+def _of_images(e: Any, shown: Any) -> _Teller:
+    if isinstance(e, ImageExplanation):
+        each = room(len(shown))
+        return _Teller(
+            lambda e, i: judged_item(e, i, each),
+            judged_reasons,
+            first_region,
+            _USUAL_IMAGE,
+            _notes_on_sizes(e),
+        )
     # Of all images, not only of those shown: calm ones look calm.
     limit, each = common_limit(e.relevance), room(len(shown))
     return _Teller(
@@ -84,11 +105,13 @@ def _of_series(e: PatchExplanation, shown: PatchExplanation) -> _Teller:  # noqa
     return _Teller(series_item, series_reasons, _first_channel, _WINDOWS, _notes_on_windows(e))
 
 
-def _of_messages(e: TextExplanation, shown: TextExplanation) -> _Teller:  # noqa: ARG001
+def _of_messages(e: TextExplanation, shown: TextExplanation) -> _Teller:
     limit = strongest(shown)
-    return _Teller(lambda e, i: message_item(e, i, limit), message_reasons, _first_term, "", [])
+    usual = "" if e.usage is None else "Usual is the median of the normal messages of like length."
+    return _Teller(lambda e, i: message_item(e, i, limit), message_reasons, _first_term, usual, [])
 
 
+_USUAL_IMAGE = "Usual is the mean of the normal images, each judged by what was learned from the others."
 _WINDOWS = "Usual is the mean outlierness of the windows of training, each without itself."
 # Kind of item -> how it is told, given all items and those that are shown.
 _TELLERS: dict[str, Callable[[Any, Any], _Teller]] = {
@@ -100,15 +123,21 @@ _TELLERS: dict[str, Callable[[Any, Any], _Teller]] = {
 
 def _anomaly(e: Items, i: int, threshold: float | None, kind: _Teller) -> dict[str, Any]:
     reasons, beside = kind.reasons(e, i) if whole(e, i) > 0.0 else ([], 0)
+    told_rest = WRITTEN if getattr(e, "usage", None) is not None else ()
     return {
         **_head(e, i, i + 1),
         "times": float(e.outlierness[i]) / threshold if threshold is not None and threshold > 0.0 else None,
         "how_odd": None,
         "why": e.why(i),
         "reasons": reasons,
-        "others": others(e, i, reasons, beside),
-        "unexplained": unexplained(e, i),
+        "others": others(e, i, [one for one in reasons if one["judgement"] not in told_rest], beside)
+        if reasons
+        else None,
+        # What belongs to no single word may be one of the reasons: how words are written.
+        "unexplained": None if any(one["judgement"] in told_rest for one in reasons) else unexplained(e, i),
         "neighbors": [],
+        "similar": None,
+        "context": None,
         "change": None,
         "change_missing": None,
         "item": kind.item(e, i),
@@ -144,7 +173,16 @@ def _first_channel(e: PatchExplanation, i: int) -> str:
 
 def _first_term(e: TextExplanation, i: int) -> str:
     first = message_reasons(e, i)[0][:1]
+    if not first:
+        return "no word stands out"
     return " ".join(f"{reason['name']} {reason['judgement']}" for reason in first)
+
+
+def _notes_on_sizes(e: ImageExplanation) -> list[str]:
+    sizes = {data.shape[:2] for data in e.data}
+    if len(sizes) == 1:
+        return []
+    return ["The images differ in size. Outlierness is near that of the oddest place, whatever the size."]
 
 
 def _notes_on_windows(e: PatchExplanation) -> list[str]:

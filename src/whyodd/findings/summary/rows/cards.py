@@ -3,43 +3,56 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.explanations.comparisons import category_key
 from whyodd.explanations.sentences import (
     OTHERS,
     UNEXPLAINED,
     VISIBLE,
+    Reason,
+    at_resolution,
+    is_as_expected,
+    is_missing,
     is_number,
     judgement,
+    name_text,
     number,
     percent,
     shown,
     text,
     value_texts,
+    words_of,
 )
 from whyodd.findings.rarity import how_odd, rarity
 from whyodd.findings.summary.changes.smallest import Change, smallest_change
 from whyodd.findings.summary.rows.known_rows import outlierness_of_centers
-from whyodd.findings.summary.rows.usual import scale
+from whyodd.findings.summary.rows.scatters import Scatters
+from whyodd.findings.summary.rows.strips import date_strip, number_strip
 from whyodd.findings.table import called
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from whyodd.explanations.sentences import OddRow, Reason
+    from whyodd.explanations.sentences import OddRow
     from whyodd.explanations.table import Explanation, Neighbor
     from whyodd.findings.summary.rows.known_rows import KnownRows
-    from whyodd.findings.summary.rows.usual import Usual
+    from whyodd.findings.summary.rows.usual import Column, Range, Usual
 
 _REASONS = 8
 _IN_A_SENTENCE = 3
 _NEIGHBORS = 3
+_COMMON = 3  # categories that are shown beside the own one
+SAME = "the same"
+_SCATTERS = 2  # pictures of pairs in a card
+_COLUMNS = 6  # of the table of known rows
+_LINKS = 6  # from a known row to the odd ones near it
 _COMPARED = 4  # reasons that are shown of a normal row
 _AMONG_ITS_LIKE = {"too high": "high for rows like it", "too low": "low for rows like it"}
 
@@ -75,9 +88,57 @@ class Cards:
     p_value: NDArray[np.float64] | None = None
     n_normal: int | None = None
 
-    def told(self, groups: Sequence[int]) -> list[dict[str, Any]]:
-        """A card for each row, whose groups come in the same order."""
-        return [self._card(i) | {"group": groups[i]} for i in range(len(self.shown))]
+    def told(self, groups: Sequence[int], listed: Explanation) -> list[dict[str, Any]]:
+        """A card for each row, with its group and with links to rows that are ``listed`` on the page.
+
+        ``groups``: the group of each listed row, in their order.
+        """
+        rank = {int(row): place + 1 for place, row in enumerate(listed.rows.tolist())}
+        return [self._card(i, rank) | {"group": groups[i]} for i in range(len(self.shown))]
+
+    def compared(self) -> dict[str, Any] | None:
+        """The known rows that cards name, each once, with their values of the variables most often at fault.
+
+        None if there are none.
+        """
+        if self._centers.size == 0:
+            return None
+        columns = self._often_at_fault
+        near: dict[int, list[int]] = {}
+        for i, row in enumerate(self._neighbors):
+            for neighbor in row:
+                near.setdefault(neighbor.center, []).append(i)
+        return {
+            "columns": columns,
+            "rows": [
+                {
+                    "center": center,
+                    "name": self.known.name(center),
+                    "is_odd": self._odd_centers[center],
+                    "values": [self._value_text(center, name) for name in columns],
+                    "near": [self._link(i) for i in near[center][:_LINKS]],
+                    "n_near": len(near[center]),
+                }
+                for center in sorted(near, key=lambda center: near[center][0])
+            ],
+        }
+
+    @cached_property
+    def _often_at_fault(self) -> list[str]:
+        held = np.maximum(self.shown.relevance, 0.0).astype(np.float64)
+        shares = held / np.maximum(held.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        order = np.argsort(-shares.sum(axis=0), kind="stable")[:_COLUMNS]
+        return [self.shown.feature_names[place] for place in order.tolist()]
+
+    def _value_text(self, center: int, name: str) -> str:
+        value, place = self._center_values[center][self._place[name]], self._place[name]
+        value = value.item() if isinstance(value, np.generic) else value
+        form = None if self.shown.variables is None else self.shown.variables.format_at(place)
+        return text(value, form)
+
+    def _link(self, i: int) -> dict[str, Any]:
+        head = self._head(self.shown, i)
+        return {"rank": head["rank"], "name": head["name"]}
 
     def listed(
         self, e: Explanation, reasons: Sequence[str], groups: Sequence[int], start: int
@@ -99,16 +160,20 @@ class Cards:
             "times_text": times_text(o, self.threshold),
         }
 
-    def _card(self, i: int) -> dict[str, Any]:
-        odd = self.shown.odd_row(i, _REASONS)
+    def _card(self, i: int, rank: Mapping[int, int]) -> dict[str, Any]:
+        odd = _visible(self.shown.odd_row(i, _REASONS))
         change = self._changes[i]
+        pairs = [reason for reason in odd.reasons if reason.partner is not None][:_SCATTERS]
         return self._head(self.shown, i) | {
             **self._rarity(i),
+            "context": None if self.shown.given is None else self.shown.given[np.array([i])].sentence,
             "why": self.shown.why(i, _IN_A_SENTENCE),
-            "reasons": [self._reason(reason, _shown_share(reason, odd)) for reason in odd.reasons],
+            "reasons": [
+                self._reason(i, reason, _shown_share(reason, odd), reason in pairs) for reason in odd.reasons
+            ],
             "others": self._others(odd),
             "unexplained": _part(odd.unexplained_share / _measured(odd)) if odd.is_additive else None,
-            "neighbors": [self._neighbor(n, odd) for n in self._neighbors[i]],
+            "neighbors": [self._neighbor(n, odd, rank) for n in self._neighbors[i]],
             "change": change.to_dict() if isinstance(change, Change) else None,
             "change_missing": getattr(change, "reason", None),
             "item": None,
@@ -123,7 +188,9 @@ class Cards:
 
     @cached_property
     def _changes(self) -> list[Any]:
-        return smallest_change(self.shown, self.threshold) if self.with_changes else [None] * len(self.shown)
+        if not self.with_changes:
+            return [None] * len(self.shown)
+        return smallest_change(self.shown, self.threshold, value_of=self.known.value)
 
     @cached_property
     def _neighbors(self) -> list[list[Neighbor]]:
@@ -131,13 +198,13 @@ class Cards:
         rows = self.shown.neighbors(_NEIGHBORS)
         return [[neighbor for neighbor in row if neighbor.assignment > 0.0] for row in rows]
 
-    def _reason(self, reason: Reason, share: float | None) -> dict[str, Any]:
+    def _reason(self, i: int, reason: Reason, share: float | None, is_drawn: bool) -> dict[str, Any]:
         value, expected = value_texts(reason)
-        usual = self._usual_range(reason)
+        usual = self._usual_range(i, reason)
         return {
             "name": reason.feature,
             "value": value,
-            "expected": expected,
+            "expected": SAME if is_as_expected(reason) else expected,
             "direction": reason.direction,
             "judgement": _judgement(reason, None if usual is None else usual["side"]),
             "relevance": reason.relevance,
@@ -145,34 +212,89 @@ class Cards:
             "share_text": "" if share is None else percent(share),
             "usual": usual,
             "common": self._common(reason),
+            "strip": self._strip(i, reason),
+            "scatter": self._scatters.of(i, reason) if is_drawn and self._scatters is not None else None,
         }
 
-    def _usual_range(self, reason: Reason) -> dict[str, Any] | None:
-        found = self.usual.range(reason.feature)
-        if found is None or not is_number(reason.value) or not np.isfinite(reason.value):
-            return None
-        low, high = found
-        places = {"at": float(reason.value), "low_at": low, "high_at": high}
-        if is_number(reason.expected) and np.isfinite(reason.expected):
-            places["expected_at"] = float(reason.expected)
-        side = "above" if reason.value > high else "below" if reason.value < low else "inside"
-        ends = {"low": shown(low, reason.form), "high": shown(high, reason.form)}
-        return {**ends, "side": side, "expected_at": None} | scale(places)
-
-    def _common(self, reason: Reason) -> list[dict[str, str]] | None:
-        found = self.usual.common(reason.feature)
+    def _usual_range(self, i: int, reason: Reason) -> dict[str, Any] | None:
+        _, found = self._compared_with(i, reason)
         if found is None:
             return None
-        return [{"value": text(value, reason.form), "share_text": percent(share)} for value, share in found]
+        low, high = (at_resolution(end, reason.resolution) for end in found)
+        ends = {"low": shown(low, reason.form), "high": shown(high, reason.form)}
+        if not is_number(reason.value):
+            return {**ends, "side": None}
+        side = "above" if reason.value > high else "below" if reason.value < low else "inside"
+        return {**ends, "side": side}
+
+    def _compared_with(self, i: int, reason: Reason) -> tuple[Column | None, Range | None]:
+        """Usual numbers and what most are between: in the context of the row, if they are compared in one."""
+        comparisons, name = self.shown.comparisons, reason.feature
+        if self.shown.given is None or comparisons is None:
+            return self.usual.numbers(name), self.usual.range(name)
+        place, context = self._place[name], self.shown.given[np.array([i])]
+        if not context.is_relative(place):
+            return self.usual.numbers(name), self.usual.range(name)
+        numbers = comparisons.usual_numbers(place, context)
+        return (numbers, np.ones(numbers.size)), comparisons.usual_range(place, context)
+
+    def _strip(self, i: int, reason: Reason) -> dict[str, Any] | None:
+        """The distribution of the variable with the value in it: of a number, or the odd part of a date."""
+        if reason.part is not None and self.shown.comparisons is not None:
+            comparisons, place = self.shown.comparisons, self._place[reason.feature]
+            usual = comparisons.date_places(place, reason.part, comparisons.network.usual)
+            (value,) = comparisons.date_places(place, reason.part, self.shown.inputs[[i]]).tolist()
+            drawn = date_strip(reason.part, usual, value)
+            return None if drawn is None else {**drawn, "caption": reason.part}
+        column, ends = self._compared_with(i, reason)
+        if column is None or ends is None:
+            return None
+        value, expected = (_finite(number) for number in (reason.value, reason.expected))
+        drawn = number_strip(column, ends, value, expected)
+        return None if drawn is None else {**drawn, "caption": None}
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.shown.feature_names)}
+
+    @cached_property
+    def _scatters(self) -> Scatters | None:
+        comparisons = self.shown.comparisons
+        return None if comparisons is None else Scatters(self.shown, comparisons)
+
+    def _common(self, reason: Reason) -> list[dict[str, Any]] | None:
+        """The most common categories, and the own one, with their shares."""
+        found = self.usual.common(reason.feature)
+        if found is None or reason.context:  # in a context other values are common
+            return None
+        own = None if is_missing(reason.value) else category_key(reason.value)
+        chosen = found[:_COMMON] + [pair for pair in found[_COMMON:] if category_key(pair[0]) == own]
+        told = [
+            {
+                "value": text(value, reason.form),
+                "share": round(share, 4),
+                "share_text": percent(share),
+                "is_here": category_key(value) == own,
+            }
+            for value, share in chosen
+        ]
+        if own is not None and not any(each["is_here"] for each in told):
+            told.append(
+                {"value": value_texts(reason)[0], "share": 0.0, "share_text": "none", "is_here": True}
+            )
+        return told
 
     def _others(self, odd: OddRow) -> dict[str, Any] | None:
         count = len(self.shown.feature_names) - len(odd.reasons)
         return None if count <= 0 else _part(odd.other_share / _measured(odd)) | {"count": count}
 
-    def _neighbor(self, neighbor: Neighbor, odd: OddRow) -> dict[str, Any]:
+    def _neighbor(self, neighbor: Neighbor, odd: OddRow, rank: Mapping[int, int]) -> dict[str, Any]:
+        row = self.known.row(neighbor.center)
         values = dict(zip(self.shown.feature_names, self._center_values[neighbor.center], strict=True))
         return {
             "name": self.known.name(neighbor.center),
+            "center": neighbor.center,
+            "rank": None if row is None else rank.get(row),
             "assignment_text": percent(neighbor.assignment),
             "is_odd": self._odd_centers[neighbor.center],
             "values": [_compared(reason, values[reason.feature]) for reason in odd.reasons[:_COMPARED]],
@@ -193,8 +315,20 @@ class Cards:
         return dict(zip(self._centers.tolist(), odd.tolist(), strict=True))
 
 
+def _visible(odd: OddRow) -> OddRow:
+    """Without the reasons whose share is nothing: of at least one it is told all the same."""
+    seen = [r for r in odd.reasons if r.never_varied or abs(r.share) / _measured(odd) >= VISIBLE]
+    return replace(odd, reasons=tuple(seen) or odd.reasons[:1])
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if is_number(value) and np.isfinite(value) else None
+
+
 def _judgement(reason: Reason, side: str | None) -> str:
     """What is odd about a value; one that is not beyond what is usual is so only among rows like it."""
+    if reason.partner is not None:
+        return f"at odds with {name_text(Reason(reason.partner.name, None, None, 0, 0.0, 0.0))}"
     if reason.judged is not None:
         return reason.judged
     words = judgement(reason)
@@ -222,7 +356,7 @@ def _brief(odd: OddRow) -> list[dict[str, Any]]:
     rest = max(odd.measured_share, 0.0)
     # Of what never varied there is no scale to measure it by.
     shares = [None if reason.never_varied else reason.share for reason in odd.reasons]
-    told = [_line(reason.words, s, rest) for reason, s in zip(odd.reasons, shares, strict=True)]
+    told = [_line(words, s, rest) for words, s in zip(words_of(odd.reasons), shares, strict=True)]
     unexplained = odd.unexplained_share if odd.is_additive else 0.0
     told += [_line(OTHERS, odd.other_share, rest) | {"is_rest": True}]
     told += [_line(UNEXPLAINED, unexplained, rest) | {"is_rest": True}]

@@ -37,18 +37,28 @@ class KnownRows:
         The rows the model was trained on, as they were given.
     ids : sequence, optional
         What these rows are called.
+    is_own : bool
+        Whether these rows are those that are explained.
     """
 
     e: Explanation
     table: Any = None
     ids: Sequence[Any] | None = None
+    is_own: bool = False
 
     def name(self, center: int) -> str:
         """What people call a center."""
         rows = self.e.network.rows
         if rows is None:
             return f"normal point {center} of the model"
-        return called(self.ids, int(rows[center])) or f"training row {rows[center]}"
+        return (
+            called(self.ids, int(rows[center])) or f"{'' if self.is_own else 'training '}row {rows[center]}"
+        )
+
+    def row(self, center: int) -> int | None:
+        """Which of the explained rows a center is; None if it is none of them, or not known."""
+        rows = self.e.network.rows
+        return int(rows[center]) if self.is_own and rows is not None else None
 
     def values(self, centers: Indices) -> NDArray[Any]:
         """(m, d) values of centers: those of the table if it is there, else as the model remembers them."""
@@ -61,6 +71,11 @@ class KnownRows:
             if name in frame.columns:
                 values[:, place] = np.fromiter(frame[name].to_list(), dtype=object, count=len(centers))
         return values
+
+    def value(self, center: int, name: str) -> Any:
+        """What the table has of a variable in the row that a center is; None without the table."""
+        frame = self._rows_of_table(np.array([center]))
+        return frame[name].to_list()[0] if frame is not None and name in frame.columns else None
 
     def _rows_of_table(self, centers: Indices) -> Any:
         network = self.e.network
@@ -78,7 +93,8 @@ def values_of_centers(e: Explanation, centers: Indices) -> NDArray[Any]:
     decoded = variables.decode(points)
     out = np.full((len(centers), len(variables.names)), None, dtype=object)
     for variable, numbers in decoded.numbers.items():
-        out[:, variable] = _without_rounding(numbers)
+        if variable not in variables.relative:  # these had contexts of their own, which are not kept
+            out[:, variable] = _without_rounding(numbers)
     for variable, (codes, labels) in decoded.categories.items():
         out[:, variable] = [labels[code] if code >= 0 else None for code in codes.tolist()]
     return variables.grouped(out)

@@ -19,7 +19,7 @@ from whyodd.findings.summary.rows.reasons_panels import few_reasons_panel, norma
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -40,6 +40,7 @@ _UNSEEN, _REORDERED = 0.01, 0.1
 # Methods that explain a row as quickly as it is scored; the others are tried on fewer rows and moves.
 _QUICK = ("dtd", "mean", "nearest", "random", "sensitivity")
 _MOVES, _FEW_MOVES, _FEW_ROWS = 5, 1, 10
+_BEST = "dtd"  # the method to advise
 _CONFIDENCE = 0.975  # in either direction
 _ENOUGH_ROWS = 10  # If so many do not show a difference from a random order, there is none worth the name.
 # What may be wrong with a row or a method; a page about the others should still come about.
@@ -116,7 +117,8 @@ def _flipped(e: Explanation, random_state: int, which: str) -> dict[str, Any]:
     bars = [{"label": name, "value": mean, "value_text": percent(mean)} for name, mean in means.items()]
     own, nearest, order = (bar["value_text"] for bar in bars)
     sentence = _FLIPPED.format(own=own, nearest=nearest, random=order, which=which)
-    return panel(_POINTS, f"{own} left", verdict, f"{sentence} {_FLIPPED_ADVICE[verdict]}", bars)
+    advice = _advice(_FLIPPED_ADVICE, verdict, e.method)
+    return panel(_POINTS, f"{own} left", verdict, f"{sentence} {advice}", bars)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,8 @@ def _moved(e: Explanation, random_state: int) -> dict[str, Any]:
     share = float(np.median(rates))
     verdict = "good" if share <= _UNSEEN else "fair" if share <= _REORDERED else "poor"
     sentence = _MOVED.format(share=percent(share))
-    return panel(_STEADY, percent(1.0 - share), verdict, f"{sentence} {_MOVED_ADVICE[verdict]}")
+    advice = _advice(_MOVED_ADVICE, verdict, e.method)
+    return panel(_STEADY, percent(1.0 - share), verdict, f"{sentence} {advice}")
 
 
 def moved_shares(e: Explanation, random_state: int) -> Floats:
@@ -187,6 +190,13 @@ def moved_shares(e: Explanation, random_state: int) -> Floats:
     is_quick = e.method in _QUICK
     some, moves = (e, _MOVES) if is_quick else (e.top(_FEW_ROWS), _FEW_MOVES)
     return _MOVE * stability_of(some, scale=_MOVE, n=moves, random_state=random_state).mean
+
+
+def _advice(advice: Mapping[str, str], verdict: str, method: str) -> str:
+    """What to do about a verdict; another method is advised only if it is not the one in use."""
+    if verdict != "poor" or method == _BEST:
+        return advice[verdict]
+    return f"{advice[verdict]} It may help to explain with '{_BEST}'."
 
 
 def _hindrance(e: Explanation) -> str | None:
@@ -223,7 +233,7 @@ _FLIPPED_ADVICE = {
     "fair": "The variables named first matter to the model, about as those of the nearest normal row do.",
     "poor": (
         "The order of the reasons tells little about the model: compare values with the expected ones "
-        "instead, or explain with 'dtd'."
+        "instead."
     ),
     "unknown": "These are too few rows to tell the difference from chance.",
 }
@@ -235,7 +245,7 @@ _MOVED_ADVICE = {
     "good": "Rows that hardly differ have the same reasons.",
     "fair": "The main reasons stay; do not read much into small differences between shares.",
     "poor": (
-        "Rows that hardly differ have different reasons: do not rely on their order, or explain with 'dtd'. "
-        "If the model has a bandwidth, a larger one makes reasons steadier."
+        "Rows that hardly differ have different reasons: do not rely on their order. If the "
+        "model has a bandwidth, a larger one makes reasons steadier."
     ),
 }

@@ -11,12 +11,13 @@ import numpy as np
 
 from whyodd.compute.points import to_dense
 from whyodd.explanations.sentences import is_missing, is_number
+from whyodd.explanations.variables import as_numbers
 from whyodd.findings.summary.rows.known_rows import values_of_centers
 from whyodd.inputs.frames import as_frame, count_rows, take_rows
 from whyodd.network.waist import offers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 _MIDDLE = (0.05, 0.95)
 # Quantiles of so many rows are those of all to a tenth of a percent.
 _MOST_ROWS = 100_000
+_MOST_DRAWN = 2_000  # rows of which a picture shows no more than of all
 # With fewer the middle 90 % says little.
 _FEWEST_ROWS = 20
-_CATEGORIES = 3
 _UNKNOWN = (
     "What is usual is not known: neither the rows the model was trained on nor enough others are at hand."
 )
@@ -51,20 +52,32 @@ class Usual:
     source : str
         Whose they are, or that they are not known, in a sentence.
     summary : callable
-        The range of a number by its name, or the most common values of a category; None if not known.
+        The range of a number by its name, or the shares of all values of a category, the largest first; None
+        if not known.
+    column : callable
+        The values of a number by its name, and how much each counts; None if not known.
     """
 
     source: str
     summary: Callable[[str], Summary]
+    column: Callable[[str], Column | None]
     _known: dict[str, Summary] = field(default_factory=dict, repr=False)
+    _columns: dict[str, Column | None] = field(default_factory=dict, repr=False)
 
     def range(self, name: str) -> Range | None:
         """5 % and 95 % quantile of a number; None of anything else."""
         return self._of(name)[0]
 
     def common(self, name: str) -> Common | None:
-        """The most common categories and their shares; None of a number."""
+        """All categories and their shares, the most common first; None of a number."""
         return self._of(name)[1]
+
+    def numbers(self, name: str) -> Column | None:
+        """The numbers that the range is of, and how much each counts; None of anything else."""
+        if name not in self._columns:
+            found = None if self.range(name) is None else self.column(name)
+            self._columns[name] = None if found is None else _drawn(*found)
+        return self._columns[name]
 
     def _of(self, name: str) -> Summary:
         if name not in self._known:
@@ -97,11 +110,11 @@ def _of_comparisons(e: Explanation, comparisons: Comparisons) -> Usual:
     places = {name: i for i, name in enumerate(e.feature_names)}
 
     def summary(name: str) -> Summary:
-        shares = comparisons.usual_shares(places[name])
-        return comparisons.usual_range(places[name]), None if shares is None else shares[:_CATEGORIES]
+        return comparisons.usual_range(places[name]), comparisons.usual_shares(places[name])
 
     n = len(comparisons.network.usual)
-    return Usual(_sentence(f"{n:,} usual rows, those learned from without the oddest"), summary)
+    source = _sentence(f"{n:,} usual rows, those learned from without the oddest")
+    return Usual(source, summary, lambda name: _equally(comparisons.usual.numbers[places[name]]))
 
 
 def _of_table(normal: Any, e: Explanation) -> Usual:
@@ -120,7 +133,7 @@ def _of_table(normal: Any, e: Explanation) -> Usual:
         return _equally(_values(frame[name]) if form is None else _read(frame[name], form))
 
     source = _sentence(f"the {n:,} rows the model was trained on")
-    return Usual(source, lambda name: _summed_up(column(name)))
+    return _of_columns(source, column)
 
 
 def _values(series: nw.Series[Any]) -> NDArray[Any]:
@@ -139,16 +152,20 @@ def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
     values = to_dense(e.data)[below]
     places = {name: i for i, name in enumerate(e.feature_names)}
     source = _sentence(f"the {len(values):,} rows that are not above the threshold")
-    return Usual(source, lambda name: _summed_up(_equally(values[:, places[name]])))
+    return _of_columns(source, lambda name: _equally(values[:, places[name]]))
 
 
 def _of_centers(e: Explanation) -> Usual:
     """Of the normal points that the model keeps; those of a support vector machine are at the edge."""
     if not offers(e.network, "centers") or e.network.n_centers < _FEWEST_ROWS:
-        return Usual(_UNKNOWN, lambda name: (None, None))  # noqa: ARG005
+        return _of_columns(_UNKNOWN, lambda name: None)  # noqa: ARG005
     columns = dict(zip(e.feature_names, values_of_centers(e, np.arange(e.network.n_centers)).T, strict=True))
     source = _sentence(f"the {e.network.n_centers:,} normal points that the model keeps")
-    return Usual(source, lambda name: _summed_up((columns[name], e.network.weights)))
+    return _of_columns(source, lambda name: (columns[name], e.network.weights))
+
+
+def _of_columns(source: str, column: Callable[[str], Column | None]) -> Usual:
+    return Usual(source, lambda name: _summed_up(column(name)), column)
 
 
 def _sentence(whose: str) -> str:
@@ -157,6 +174,12 @@ def _sentence(whose: str) -> str:
 
 def _equally(values: NDArray[Any]) -> Column:
     return values, np.full(len(values), 1.0 / max(len(values), 1))
+
+
+def _drawn(values: NDArray[Any], weights: NDArray[np.float64]) -> Column:
+    """As many numbers as a small picture shows."""
+    step = 1 + len(values) // _MOST_DRAWN
+    return as_numbers(values[::step, np.newaxis])[:, 0], weights[::step]
 
 
 def _summed_up(column: Column | None) -> Summary:
@@ -188,19 +211,4 @@ def _most_common(values: NDArray[Any], weights: NDArray[np.float64]) -> Common:
     for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
         masses[value] += weight
     total = sum(masses.values()) or 1.0
-    return [(value, mass / total) for value, mass in masses.most_common(_CATEGORIES)]
-
-
-def scale(usual: Mapping[str, float]) -> dict[str, float]:
-    """Places in [0, 1] of numbers by name, on a scale that holds all of them with a little room.
-
-    Examples
-    --------
-    >>> from whyodd.findings.summary.rows.usual import scale
-    >>> scale({"at": 10.0, "low": 0.0})
-    {'at': 0.95..., 'low': 0.05}
-    """
-    low, high = min(usual.values()), max(usual.values())
-    if not high - low > 0.0 or not np.isfinite(high - low):
-        return dict.fromkeys(usual, 0.5)
-    return {name: float(0.05 + 0.9 * (value - low) / (high - low)) for name, value in usual.items()}
+    return [(value, mass / total) for value, mass in masses.most_common()]

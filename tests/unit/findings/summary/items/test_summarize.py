@@ -23,10 +23,11 @@ KEYS = {
     "version", "kind", "title", "method", "is_additive", "exactness", "fidelity",
     "noun", "counts", "threshold", "scores",
     "usual_source", "groups", "anomalies", "rest", "n_unlisted", "trust", "columns", "notes", "made_by",
+    "rests_on", "compared",
 }  # fmt: skip
 CARD = {
     "rank", "row", "id", "name", "outlierness", "outlierness_text", "times", "how_odd", "why", "group",
-    "reasons", "others", "unexplained", "neighbors", "change", "change_missing", "item",
+    "reasons", "others", "unexplained", "neighbors", "change", "change_missing", "item", "similar", "context",
 }  # fmt: skip
 
 

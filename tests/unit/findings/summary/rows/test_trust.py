@@ -14,7 +14,7 @@ from whyodd.evaluation import area, conservation_gap, flip, stability, unexplain
 from whyodd.explainers.explaining import explained_by
 from whyodd.explanations.sentences import percent
 from whyodd.findings.summary.panels import conservation_panel, unexplained_panel
-from whyodd.findings.summary.rows.trust import Areas, trust
+from whyodd.findings.summary.rows.trust import _FLIPPED_ADVICE, _MOVED_ADVICE, Areas, _advice, trust
 from whyodd.kernels import Exponential
 
 RNG = np.random.default_rng(8)
@@ -206,3 +206,10 @@ def test_pipelines_groups_and_training_rows():
     assert steady["verdict"] != "unknown"
     expected = area(flip(model, NORMAL, {"": e})[""]).mean()
     assert points["bars"][0]["value"] == pytest.approx(float(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("advice", [_FLIPPED_ADVICE, _MOVED_ADVICE])
+def test_the_method_in_use_is_not_advised(advice):
+    assert "explain with 'dtd'" in _advice(advice, "poor", "sensitivity")
+    for verdict in advice:
+        assert "dtd" not in _advice(advice, verdict, "dtd")

@@ -6,6 +6,7 @@ import csv
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from whyodd.cli.image_files import check_folder
 from whyodd.io.atomic import make_folder, replacing, save_figure
 from whyodd.progress import progress_bar
 
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from whyodd.findings.pictures import OddPictures
+    from whyodd.findings.patch_pictures import OddPictures
 
 _STRANGEST = 3  # pictures whose strangest window is drawn
 _DOTS_PER_INCH = (120, 400)  # least and most
 # File systems allow 255 bytes; drafts and endings need some.
 _MOST_BYTES = 160
+_TAKEN = ("contact-sheet",)  # by what is written of all pictures
 
 
 def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
@@ -26,13 +28,7 @@ def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
     from whyodd.plots.figures import blank_figure
 
     blank_figure((1.0, 1.0))  # a missing matplotlib is told now, not after the work
-    for source in sources:
-        if out.resolve() == (source if source.is_dir() else source.parent).resolve():
-            raise ValueError(
-                f"{out} is where the pictures are, which the results might replace. Choose another --out."
-            )
-    if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")
+    check_folder(out, sources)
 
 
 def write_results(
@@ -104,16 +100,16 @@ def write_csv(result: OddPictures, written: dict[Path, Path], path: Path) -> Non
 
 
 def unique_stems(files: Sequence[Path]) -> list[str]:
-    """For each file a name without ending, of harmless letters; ``NAME`` and ``strangest-NAME`` all differ.
+    """For each file a name without ending, of harmless letters: all that is written of it has its own name.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> from whyodd.cli.picture_files import unique_stems
+    >>> from whyodd.cli.patch_files import unique_stems
     >>> unique_stems([Path("scan.png"), Path("scan.jpg"), Path("Scan.bmp"), Path("<b>.png")])
     ['scan', 'scan-2', 'Scan-3', '_b_']
     """
-    taken: set[str] = set()
+    taken = set(_TAKEN)
     stems = []
     for file in files:
         stem = _first_free(_harmless(file.stem), taken)
@@ -132,7 +128,7 @@ def _first_free(stem: str, taken: set[str]) -> str:
 
 def _names(stem: str) -> set[str]:
     # Some file systems do not tell upper from lower case.
-    return {stem.casefold(), f"strangest-{stem}".casefold()}
+    return {name.casefold() for name in (stem, f"strangest-{stem}", f"{stem}-mask")}
 
 
 def _harmless(stem: str) -> str:

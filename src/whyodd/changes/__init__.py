@@ -1,0 +1,1 @@
+"""What changed between two tables: columns, relations between columns, groups of rows, kinds of rows."""

@@ -1,0 +1,65 @@
+"""What kind of items people pass to ``find``, and who looks for odd ones among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from whyodd.findings.images import find_in_images
+from whyodd.findings.messages import find_in_messages
+from whyodd.findings.series import find_in_series
+from whyodd.images import ImageDetector
+from whyodd.series import SeriesDetector
+from whyodd.texts import TextModel
+
+TABLE = "table"
+# Kind of item other than rows of a table -> who finds odd ones.
+FINDERS: dict[str, Callable[..., Any]] = {
+    "images": find_in_images,
+    "series": find_in_series,
+    "texts": find_in_messages,
+}
+_MODELS: dict[type, str] = {ImageDetector: "images", SeriesDetector: "series", TextModel: "texts"}
+
+
+def kind_of(data: Any, model: Any, given: str | None) -> str:
+    """The kind that was named, else that of the model, else what the data look like."""
+    if given is not None and given not in (TABLE, *FINDERS):
+        names = ", ".join(map(repr, (TABLE, *FINDERS)))
+        raise ValueError(f"kind={given!r}: expected one of {names}.")
+    of_model = next((kind for cls, kind in _MODELS.items() if isinstance(model, cls)), None)
+    if given is not None and of_model is not None and given != of_model:
+        raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Pass one of them.")
+    return given or of_model or _looks_like(data)
+
+
+def find_in_items(data: Any, train: Any, kind: str, **options: Any) -> Any:
+    """Find what is odd among items that are no rows; options that are only for tables must be None."""
+    names = ("fdr", "groups", "types", "given", "id_column")
+    only_tables = [name for name in names if options.pop(name, None) is not None]
+    if options.pop("method") != "dtd":
+        only_tables.append("method")
+    if only_tables:
+        raise ValueError(f"{' and '.join(only_tables)}: only for tables, but these are {kind}. Leave it out.")
+    if kind != "images":
+        del options["random_state"]
+    if kind == "series" or options["top"] is None:
+        del options["top"]
+    return FINDERS[kind](data, train, **options)
+
+
+def _looks_like(data: Any) -> str:
+    """Texts, images, or else a table: a series looks like one and must be named."""
+    if isinstance(data, np.ndarray):
+        return "texts" if data.dtype.kind == "U" else "images" if data.ndim >= 3 else TABLE
+    if nw.dependencies.is_into_series(data):
+        return "texts" if nw.from_native(data, series_only=True).dtype == nw.String else TABLE
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) > 0:
+        first = data[0]
+        if isinstance(first, str):
+            return "texts"
+        return "images" if isinstance(first, np.ndarray) and first.ndim >= 2 else TABLE
+    return TABLE

@@ -1,0 +1,1 @@
+"""Any amount of data: batches, parts that are merged, clusters and streams."""

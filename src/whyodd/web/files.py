@@ -1,0 +1,55 @@
+"""Files that people send or point to; what they are called is shown, and never made a path."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING
+
+from whyodd.io.atomic import replacing
+from whyodd.io.table_kinds import ENDINGS, PACKED_ENDINGS, ending_of
+from whyodd.io.tables import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whyodd.web.store import Store
+
+_LONGEST_NAME = 200
+_MOST_LISTED = 500
+_NOT_TAKEN = ("sqlite", "duckdb", "array")
+
+
+def kept_upload(store: Store, content: IO[bytes], name: str, reading: Mapping[str, str | None]) -> str:
+    """Keep a file under a name of our own; of its own name the ending is kept if it is a known one."""
+    place = store.new_place(_ending(name))
+    with replacing(place) as draft, draft.open("xb") as file:
+        shutil.copyfileobj(content, file, 1 << 20)
+    return store.add_file(shown_name(name), place, reading)
+
+
+def shown_name(name: str) -> str:
+    r"""What a file is called on pages.
+
+    Examples
+    --------
+    >>> from whyodd.web.files import shown_name
+    >>> shown_name("../../etc/passwd"), shown_name("C:\\data\\orders.csv"), shown_name("..")
+    ('passwd', 'orders.csv', 'file')
+    """
+    last = PurePosixPath(name.replace("\\", "/")).name
+    return shown(last)[:_LONGEST_NAME].strip() if last.strip(". ") else "file"
+
+
+def _ending(name: str) -> str:
+    """The known ending of a name, also that of packing."""
+    packed = next((ending for ending in PACKED_ENDINGS if name.lower().endswith(ending)), "")
+    return ending_of(Path(name[-_LONGEST_NAME:])) + packed
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Tables of a folder: files that are there themselves, no links."""
+    found = (path for path in folder.iterdir() if not path.is_symlink() and path.is_file())
+    kinds = ((path, ENDINGS.get(ending_of(path))) for path in found if not path.name.startswith("."))
+    taken = [path for path, kind in kinds if kind is not None and kind not in _NOT_TAKEN]
+    return sorted(taken, key=lambda path: path.name.casefold())[:_MOST_LISTED]
