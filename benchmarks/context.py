@@ -55,10 +55,8 @@ time as a column is a little ahead. A context that says nothing changes little.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,11 +64,12 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 import whyodd
+from realdata import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-DATA = Path(os.environ.get("WHYODD_DATA", "/work/shared/data"))
 N_TRAIN, N_TEST, PLANTED = 3_000, 1_500, 0.05
 CONTEXTS = ("none", "column", "given", "wrong", "number")
 
@@ -191,7 +190,7 @@ def tables(name: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame, np.ndarray,
     if name in ("made", "sparse"):
         return {name: made(np.random.default_rng(0))}
     minutes = {"asd": 5, "smd": 1}[name]
-    return {path.stem: series(path, minutes) for path in sorted((DATA / name).glob("*.npz"))}
+    return {path.stem: series(path, minutes) for path in sorted((data_dir() / name).glob("*.npz"))}
 
 
 def main() -> None:
@@ -202,7 +201,7 @@ def main() -> None:
     parser.add_argument("--contexts", nargs="*", default=CONTEXTS, choices=CONTEXTS)
     options = parser.parse_args()
     names = options.data
-    if not DATA.exists() and set(names) - {"made", "sparse"}:
+    if data_dir() is None and set(names) - {"made", "sparse"}:
         sys.exit("No data folder: set WHYODD_DATA to the folder that holds asd and smd.")
     warnings.simplefilter("ignore")
     titles = ("alarms", "night", "value", "row", "labelled", "cause")

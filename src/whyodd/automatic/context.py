@@ -30,7 +30,8 @@ _NOTE = "rows are compared with rows alike in it"
 _DAY, _HOUR, _NO_HOUR = 86_400.0, 3_600.0, 24
 _THURSDAY = 3  # when seconds begin to count
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_NO_DAY = len(_WEEKDAYS)
+_NO_WEEKDAY = len(_WEEKDAYS)
+NO_DAY = np.iinfo(np.int64).min  # the day of a row without a date
 _MIDDLE = 0.5  # of the ranks: where a gap is
 # What is made of dates that have these parts.
 _KINDS_OF_DATES = {
@@ -136,6 +137,11 @@ class Place:
             return cls(kind, known, (np.cumsum(sizes) - 0.5 * sizes) / max(sizes.sum(), 1))
         return cls(kind, np.empty(0), np.empty(0))
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether the column has dates."""
+        return self.kind.startswith("time of day") or self.kind == "weekday"
+
     def of(self, column: RawColumn) -> tuple[Indices, Floats]:
         """Codes (n, levels), -1 for categories not seen before, and points (n, c).
 
@@ -156,7 +162,7 @@ class Place:
         codes: list[Indices] = []
         points = np.empty((seconds.size, 0))
         if "weekday" in self.kind:
-            codes.append(np.where(gaps, _NO_DAY, _weekdays(np.nan_to_num(seconds))))
+            codes.append(np.where(gaps, _NO_WEEKDAY, _weekdays(np.nan_to_num(seconds))))
         if "time of day" in self.kind:
             codes.append(np.where(gaps, _NO_HOUR, np.nan_to_num(seconds) % _DAY // _HOUR).astype(np.intp))
             angle = 2.0 * np.pi * np.nan_to_num(seconds) / _DAY
@@ -193,6 +199,13 @@ def _seconds(column: RawColumn) -> Floats:
     return np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
 
 
+def days(column: RawColumn) -> Indices:
+    """The day of each date, counted from 1970; ``NO_DAY`` where it is missing."""
+    seconds = _seconds(column)
+    gaps = np.isnan(seconds)
+    return np.where(gaps, NO_DAY, np.floor(np.where(gaps, 0.0, seconds) / _DAY)).astype(np.intp)
+
+
 def _weekdays(seconds: Floats) -> Indices:
     """Days of the week, 0 is Monday."""
-    return np.asarray((np.floor(seconds / _DAY).astype(np.intp) + _THURSDAY) % _NO_DAY)
+    return np.asarray((np.floor(seconds / _DAY).astype(np.intp) + _THURSDAY) % len(_WEEKDAYS))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.automatic.alike import ENOUGH, Alike, counts, middles
-from whyodd.automatic.context import Place, listed
+from whyodd.automatic.context import NO_DAY, Place, days, listed
 from whyodd.automatic.rarity import ALIKE
 from whyodd.automatic.reading import plain_values, read_columns
 from whyodd.automatic.steps import FilledGaps, numbers_of, remember_columns
@@ -60,23 +60,28 @@ class ContextRows:
         Their numbers, NaN where missing.
     labels : ndarray of int of shape (n, categories)
         Codes of their categories, -1 for those never seen.
+    days : ndarray of int of shape (n,)
+        The day each is of, by the first date of the context; ``NO_DAY`` if there is none.
     """
 
     codes: Indices
     points: Floats
     values: Floats
     labels: Indices
+    days: Indices
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: Indices) -> ContextRows:
         """Some of the rows."""
-        return ContextRows(self.codes[rows], self.points[rows], self.values[rows], self.labels[rows])
+        return ContextRows(
+            self.codes[rows], self.points[rows], self.values[rows], self.labels[rows], self.days[rows]
+        )
 
     def in_bytes(self) -> list[bytes]:
         """Rows as bytes, equal for equal rows."""
-        parts = [self.codes, self.points, self.values, self.labels]
+        parts = [self.codes, self.points, self.values, self.labels, self.days]
         together = np.column_stack([np.asarray(part, dtype=np.float64) for part in parts]) + 0.0
         together[np.isnan(together)] = np.nan  # there is one zero, and one gap
         return [row.tobytes() for row in together]
@@ -84,40 +89,56 @@ class ContextRows:
 
 @dataclass(frozen=True, eq=False)
 class _Asking:
-    """Rows that ask what is usual: their different contexts (u,), which one each has, and which are known."""
+    """Rows that ask what is usual: their different contexts (u,), which one each has, and which are known.
+
+    A known row is no evidence for itself, and neither is the rest of its day: what is special about a day is
+    in all of its rows, and tomorrow is another one. ``day`` (u,) is the one that a context does without.
+    """
 
     rows: ContextRows
     codes: Indices
     points: Floats
+    day: Indices
     which: Indices
     is_known: Bools
 
     @classmethod
     def of(cls, rows: ContextRows, is_known: Bools) -> _Asking:
-        both = np.column_stack([rows.codes, rows.points])
-        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-        return cls(rows, rows.codes[first], rows.points[first], which.ravel(), is_known)
+        day = np.where(is_known, rows.days, NO_DAY)
+        together = np.column_stack([rows.codes, rows.points, day])
+        _, first, which = np.unique(together, axis=0, return_index=True, return_inverse=True)
+        return cls(rows, rows.codes[first], rows.points[first], day[first], which.ravel(), is_known)
 
-    def alike(self, known: ContextRows, level: int) -> list[Indices]:
-        """The known rows alike to each context."""
-        return _alike_of(known).rows(level, self.codes, self.points)
+    def alike(self, known: ContextRows, level: int) -> tuple[list[Indices], Bools]:
+        """The known rows alike to each context, of other days; whether a row is among those alike to it.
+
+        Rows of the same day stay where there are no others.
+        """
+        found = _alike_of(known).rows(level, self.codes, self.points)
+        is_there = np.ones(len(found), dtype=bool)
+        for place in np.flatnonzero(self.day != NO_DAY).tolist():
+            others = found[place][known.days[found[place]] != self.day[place]]
+            if others.size:
+                found[place], is_there[place] = others, False
+        return found, self.is_known & is_there[self.which]
 
     def middles(self, known: ContextRows, level: int) -> Middle:
         """What is usual of the numbers."""
-        rows = self.alike(known, level)
-        return middles(known.values, rows, self.which, self.rows.values, self.is_known)
+        rows, is_there = self.alike(known, level)
+        return middles(known.values, rows, self.which, self.rows.values, is_there)
 
     def counts(self, known: ContextRows, level: int, j: int, n_labels: int) -> Floats:
         """How many rows alike have each category (n, labels) of column ``j``, without the row itself."""
-        found = counts(known.labels[:, j], n_labels, self.alike(known, level))[self.which]
+        rows, is_there = self.alike(known, level)
+        found = counts(known.labels[:, j], n_labels, rows)[self.which]
         codes = self.rows.labels[:, j]
-        itself = np.flatnonzero(self.is_known & (codes >= 0))
+        itself = np.flatnonzero(is_there & (codes >= 0))
         found[itself, codes[itself]] -= 1.0
         return found
 
 
 class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Numbers and categories compared with rows alike in context, none with itself.
+    """Numbers and categories compared with rows alike in context, none with itself or with its own day.
 
     A number y becomes (y - m) / s, with m the median and s the spread (of the middle 80 %) among rows alike:
     those with equal categories, weekdays and hours, and of these the nearest in ranks and times of day.
@@ -317,11 +338,12 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
             common[:, variable] = found.argmax(axis=1)
         told = zip(self.places_, columns, variables, strict=False)
         words = [place.words(column, names[v], formats.get(v)) for place, column, v in told]
-        sizes = np.array([rows.size for rows in asking.alike(self.known_, self._n_levels)], dtype=np.intp)
+        alike, is_there = asking.alike(self.known_, self._n_levels)
+        sizes = np.array([rows.size for rows in alike], dtype=np.intp)
         return Given(
             contexts=tuple(variables[:first]),
             words=tuple(map(listed, zip(*words, strict=True))),
-            n_alike=sizes[asking.which] - asking.is_known,
+            n_alike=sizes[asking.which] - is_there,
             is_few=sizes[asking.which] < ENOUGH,
             location=location,
             spread=spread,
@@ -415,7 +437,12 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
             np.column_stack([points for _, points in found]),
             self._numbers(columns),
             labels,
+            self._days(columns),
         )
+
+    def _days(self, columns: Sequence[RawColumn]) -> Indices:
+        dated = [column for place, column in zip(self.places_, columns, strict=False) if place.is_dated]
+        return days(dated[0]) if dated else np.full(columns[0].values.size, NO_DAY)
 
 
 @once_per_member

@@ -301,6 +301,7 @@ def _check_given_context(model: Any) -> None:
     expect(what, n > 0 and known.codes.shape == (n, n_levels) and known.codes.dtype.kind == "i")
     expect(what, known.points.shape == (n, n_points) and bool(np.all(np.abs(known.points) <= 1.0)))
     expect(what, known.values.shape == (n, n_numbers) and known.labels.shape == (n, n_labels))
+    expect(what, known.days.shape == (n,) and known.days.dtype.kind == "i")
     for column, labels in zip(known.labels.T, model.labels_, strict=True):
         expect(what, np.ndim(labels) == 1 and is_places(column, len(labels)))
     expect("fill_ of a GivenContext", (model.fill_ is None) == (n_numbers == 0))

@@ -108,6 +108,45 @@ def test_location_and_spread_are_those_of_plain_loops():
     np.testing.assert_allclose(seen, (values[:, 0] - told.location[:, 2]) / told.spread[:, 2], rtol=1e-12)
 
 
+def whole_days(n_days, seed, first=0):
+    """Twenty rows a day, at 12:00 and 13:00. The levels of the days differ twice as much as rows of a day."""
+    rng = np.random.default_rng(seed)
+    day = np.repeat(np.arange(n_days), 20)
+    when = [MONDAY + dt.timedelta(days=first + int(d), hours=12 + i % 2) for i, d in enumerate(day)]
+    y = 2.0 * rng.normal(size=n_days)[day] + rng.normal(size=day.size)
+    return pd.DataFrame({"when": when, "y": y, "kind": np.where(day % 3 == 0, "x", "z")})
+
+
+def test_a_row_is_compared_with_other_days():
+    frame = whole_days(35, 0)
+    step = GivenContext(("weekday",), (False,)).fit(frame)
+    told = step.given(frame, [0, 1, 2], list(frame), {})
+    day, weekday = frame["when"].dt.date, frame["when"].dt.day_of_week
+    for row in range(0, len(frame), 11):
+        others = (weekday == weekday[row]) & (day != day[row])
+        assert told.n_alike[row] == others.sum()
+        np.testing.assert_allclose(told.location[row, 1], frame.loc[others, "y"].median())
+
+
+def test_days_to_come_are_as_usual_as_days_that_were_learned():
+    ratios = []
+    for seed in range(6):
+        known, new = whole_days(70, seed), whole_days(70, 100 + seed, first=70)
+        step = GivenContext(("weekday",), (False,)).fit(known)
+        learned, come = (np.std(step.transform(frame)[:, 0]) for frame in (known, new))
+        ratios.append(learned / come)
+    # A ratio has a standard deviation of 0.07. If rows count for their own day, the mean is 0.85.
+    assert 0.92 < np.mean(ratios) < 1.08
+
+
+def test_one_day_alone_is_compared_with_itself():
+    frame = whole_days(1, 0)
+    step = GivenContext(("time of day",), (False,)).fit(frame)
+    told = step.given(frame, [0, 1, 2], list(frame), {})
+    assert (told.n_alike == len(frame) // 2 - 1).all()
+    assert np.isfinite(step.transform(frame)).all()
+
+
 def test_small_groups_trust_themselves_as_far_as_groups_differ():
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(150), 8).astype(str)
