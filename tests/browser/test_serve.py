@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from made_up.orders import orders
 from made_up.serving import PATIENCE, Server, until
+from whyodd.web.pages import page as filled
 
 MILLISECONDS = 1000 * PATIENCE
 
@@ -110,6 +111,13 @@ def find(page):
 
 def names(page):
     return page.locator(".found tbody .name a").all_inner_texts()
+
+
+def keeps_nobody_out(page):
+    """Axe finds nothing on a page, and it is not wider than the window."""
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= page.viewport_size["width"]
 
 
 def status(page):
@@ -259,22 +267,27 @@ def test_two_at_once(come, server, findings):
     ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")], ids=["light", "dark", "phone"]
 )
 def test_nothing_keeps_anybody_out(come, server, findings, comparison, width, scheme):
-    """Axe finds nothing on any page, and no page is wider than the window."""
     page = come(server, width, color_scheme=scheme)
     page.get_by_role("button", name="monday.csv").click()
     page.get_by_role("heading", name="Columns", exact=True).wait_for()
     setup = page.url
-    axe = Axe()
     of_findings = (findings, f"{findings}/rows/7", f"{findings}/about", f"{findings}/no")
     for path in (server.origin, setup, *of_findings, comparison):
         page.goto(path)
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        found = axe.run(page)
-        assert found.violations_count == 0, found.generate_report()
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+        keeps_nobody_out(page)
     page.goto(server.origin)
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", dark))) < 200) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_who_is_asked_for_a_password_can_read_it(browser, scheme):
+    context = browser.new_context(viewport={"width": 390, "height": 900}, color_scheme=scheme)
+    asking = context.new_page()
+    asking.set_content(filled("login.html", 403, mistake="That is not the password.").body.decode())
+    keeps_nobody_out(asking)
+    context.close()
 
 
 def test_a_crash_loses_nothing(come, tables, tmp_path):
@@ -322,8 +335,11 @@ def test_work_can_be_stopped_and_tried_again(come, server, tables, findings):
     child.send_signal(signal.SIGSTOP)
     page.set_input_files("#file", tables / "tuesday.csv")
     page.get_by_role("button", name="Look at its columns").click()
+    page.locator("progress").wait_for()
+    keeps_nobody_out(page)
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("alert").wait_for()
+    keeps_nobody_out(page)
     assert "stopped" in page.get_by_role("alert").inner_text()
     until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, "the child to end")
     page.get_by_role("button", name="Try again").click()

@@ -276,7 +276,7 @@ class _Judged:
 
     def _of_columns(self, changed: list[int], explained: set[int]) -> Iterator[Change]:
         found = np.array(changed, dtype=np.intp)
-        size = self._beyond if self._share(1.0) is not None else self._moved
+        size = self._own_beyond if self._share(1.0) is not None else self._moved  # by the share that is told
         for i in found[np.argsort(-size[found], kind="stable")]:
             element = self.both.elements[i]
             inside = self._best_group([i])

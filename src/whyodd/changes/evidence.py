@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 # Of so many columns relations and groups are looked at: their number grows with its square.
-MOST_RELATED = 100
+MOST_RELATED = 200
 # Rows that a group, or a category in it, must have: of fewer, a mean says little.
 _LEAST_SHARE = 0.05
 _CATEGORIES = 6  # of a column, that groups and relations look at
