@@ -19,6 +19,17 @@ def is_sparse(points: Points) -> bool:
     return bool(sparse.issparse(points))
 
 
+def heaviest(p: Any) -> NDArray[np.intp]:
+    """(n,) column of the largest entry of each row, an array or CSR array without empty rows."""
+    if not sparse.issparse(p):
+        return np.asarray(p.argmax(axis=1))
+    # SciPy's own argmax goes row by row.
+    starts, sizes = p.indptr[:-1], np.diff(p.indptr)
+    is_largest = p.data == np.repeat(np.maximum.reduceat(p.data, starts), sizes)
+    columns = np.where(is_largest, p.indices, p.shape[1])
+    return np.asarray(np.minimum.reduceat(columns, starts), dtype=np.intp)
+
+
 def to_dense(points: Any) -> NDArray[np.floating]:
     """Points as a C-contiguous array."""
     return np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points)

@@ -324,6 +324,12 @@ class Explanation(BaseExplanation):
     def _absolute_relevance(self) -> NDArray[Any]:
         return np.asarray(np.abs(self.relevance).sum(axis=1))
 
+    def take_over(self, other: Explanation) -> None:
+        """Take over from an explanation by the same model what is the same for all rows."""
+        if "comparisons" in vars(other):
+            self.__dict__["comparisons"] = other.comparisons
+        self.__dict__["_resolutions"] = other._resolutions
+
     def _picked(self, picked: NDArray[np.intp]) -> Explanation:
         part = super()._picked(picked)
         # What is already computed is handed on; the rest is computed for the picked rows only.
@@ -332,9 +338,7 @@ class Explanation(BaseExplanation):
             part.__dict__[name] = None if value is None else _read_only(value[picked])
         if vars(self).get("cut_off") is not None:
             part.__dict__["cut_off"] = self.cut_off.take(picked)  # type: ignore[union-attr]
-        if "comparisons" in vars(self):  # the same for all rows
-            part.__dict__["comparisons"] = self.comparisons
-        part.__dict__["_resolutions"] = self._resolutions
+        part.take_over(self)
         return part
 
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:

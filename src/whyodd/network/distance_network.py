@@ -11,7 +11,7 @@ from scipy import sparse
 from whyodd.compute.hard.neighbors import Neighbors
 from whyodd.compute.mapped.components import Components, factors_of
 from whyodd.compute.mapped.rows import Mapped
-from whyodd.compute.points import to_dense
+from whyodd.compute.points import heaviest, to_dense
 from whyodd.compute.soft.passes import Work
 from whyodd.compute.soft.soft_min import SoftMin
 from whyodd.inputs.matrices import as_matrix
@@ -272,7 +272,7 @@ class DistanceNetwork:
     def average(self, p: Any) -> Floats:
         """Σ_j p_j u_j (n, d) for assignments p (n, m), an array or CSR array."""
         p = p.astype(np.float64, copy=False)
-        nearest = to_dense(self.centers[np.asarray(p.argmax(axis=1)).ravel()])
+        nearest = to_dense(self.centers[heaviest(p)])
         # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
         lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
         return np.asarray(to_dense(p @ self.centers) + lost * nearest)

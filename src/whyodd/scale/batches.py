@@ -95,6 +95,7 @@ class BatchExplainer:
         if inputs is not None:
             self._prepared.check_columns(inputs.empty_table())
         self._distribution = distribution_of(model)
+        self._latest: Explanation | None = None
         self._centers = _centers_by_bytes(self._prepared.network) if exclude_self else {}
         self.schema = self._schema()
 
@@ -131,7 +132,12 @@ class BatchExplainer:
         if self.id_column is not None:
             table = table.drop_columns([self.id_column])
         rows = self._prepared.rows(table)
-        return explained(rows, self._own(rows.inputs))
+        e = explained(rows, self._own(rows.inputs))
+        if self._latest is not None and self._latest.variables is e.variables:
+            e.take_over(self._latest)
+        else:
+            self._latest = e[:1]
+        return e
 
     def p_values(self, e: Explanation) -> NDArray[np.float64] | None:
         """(n,) share of normal rows that are at least as odd; None if the model does not know."""

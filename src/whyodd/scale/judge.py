@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Digits of what is computed: how rows that come together are rounded is beyond them.
 _DIGITS = 6
+_EXACT_POWERS = 22  # of ten, that floats hold exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +137,7 @@ class Judge:
     def _explained(self, rows: PreparedRows) -> Explanation:
         e = explained(rows)
         if self._latest is not None and self._latest.variables is e.variables:
-            # What values are compared with is the same for all rows of a model.
-            e.__dict__["comparisons"] = self._latest.comparisons
+            e.take_over(self._latest)
         else:
             self._latest = e[:1]
         return e
@@ -185,4 +185,16 @@ def _values(values: NDArray[Any]) -> list[Any]:
 
 def _rounded(values: NDArray[Any]) -> list[Any]:
     """The same with a few digits."""
+    if values.dtype.kind == "f":
+        return _values(_at_digits(values.astype(np.float64)))
     return [float(f"{value:.{_DIGITS}g}") if type(value) is float else value for value in _values(values)]
+
+
+def _at_digits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers (k,) with a few digits; as they are where it takes a power of ten that no float holds."""
+    with np.errstate(all="ignore"):
+        shift = _DIGITS - 1 - np.floor(np.log10(np.abs(numbers)))
+        # Whole numbers over or times an exact power of ten: the nearest float, which is written shortly.
+        up, down = 10.0 ** np.maximum(shift, 0.0), 10.0 ** np.maximum(-shift, 0.0)
+        rounded = np.round(numbers * up / down) / up * down
+    return np.where(np.abs(shift) <= _EXACT_POWERS, rounded, numbers)

@@ -4,8 +4,10 @@ import datetime as dt
 import json
 import os
 import signal
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ import whyodd
 from whyodd.cli.watch_run import Settings, WatchRun
 from whyodd.findings.thresholds import share_above
 from whyodd.scale.adapting import learned_again, summary_path
+from whyodd.scale.judge import Judge, _rounded
 from whyodd.scale.lines import BadLineError
 from whyodd.scale.stream import Watcher
 from whyodd.scale.summary import TableSummary
@@ -349,3 +352,35 @@ def test_a_file_of_something_else_is_not_appended_to(saved, tmp_path):
     with pytest.raises(ValueError, match="not a file of whyodd watch"):
         play(saved, tmp_path, [STREAM])
     assert (tmp_path / "out.jsonl").read_text() == "Dear diary\n"
+
+
+# ---- digits -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300)
+@given(st.floats(1e-16, 1e16) | st.floats(-1e16, -1e-16))
+def test_numbers_have_six_digits(value):
+    (told,) = _rounded(np.array([value]))
+    assert len(Decimal(repr(told)).normalize().as_tuple().digits) <= 6
+    # One in the middle of two such numbers may become the other one.
+    assert told == float(f"{value:.6g}") or abs(told - value) <= 5.0001e-6 * abs(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_that_powers_of_ten_do_not_reach_stay(value):
+    (told,) = _rounded(np.array([value]))
+    np.testing.assert_allclose(told, value, rtol=DIGITS)
+
+
+def test_what_json_has_no_number_for():
+    assert _rounded(np.array([np.nan, np.inf, 0.0, -0.25])) == [None, "inf", 0.0, -0.25]
+
+
+def test_what_all_rows_of_a_model_share_is_looked_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    judge = Judge(whyodd.KNearestNeighbors().fit(frame))
+    monkeypatch.setattr("whyodd.explanations.table.resolution_of", lambda _: pytest.fail("looked at again"))
+    ((judged,), wrong) = judge.judge(frame.to_dict("records"))
+    assert not wrong
+    assert len(judged.told) == 80
