@@ -1,4 +1,4 @@
-"""Draw the README's picture, docs/picture.png: how odd each tumour is, and why the oddest one is.
+"""Draw picture.png of docs/your-own-model.md: how odd each tumour is, and why the oddest one is.
 
 Run it from anywhere, with whyodd and matplotlib installed: ``python docs/picture.py``. The data, the model
 and the numbers are those of ``whyodd demo``; the same versions of the packages give the same bytes.

@@ -1,4 +1,4 @@
-"""Take the README's pictures of a report, docs/report.png and docs/report-why.png, in Chromium.
+"""Take the pictures of a report in README.md and docs/tables.md, report.png and report-why.png, in Chromium.
 
 Run it from anywhere, with whyodd, jinja2, pandas and playwright installed, and Chromium on the path:
 ``python docs/report.py``. Breast tumours, as in ``whyodd demo``: 70 % of the benign ones are what is normal.
