@@ -6,9 +6,12 @@ features are weighted means: rows sum to 1. What brings relevance back gives all
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from scipy.ndimage import gaussian_filter1d
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ def local_means(size: int, reach: int = 1) -> Matrix:
     return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
+# Images of one folder mostly have one size, and all of them need the same few matrices.
+@lru_cache(maxsize=64)
 def interpolation(fine: int, coarse: int) -> Matrix:
     """(fine, coarse) linear interpolation between the middles of equal cells; constant beyond them.
 
@@ -36,7 +41,9 @@ def interpolation(fine: int, coarse: int) -> Matrix:
            [0.  , 1.  ]])
     """
     at, known = ((np.arange(size) + 0.5) / size for size in (fine, coarse))
-    return np.stack([np.interp(at, known, row) for row in np.eye(coarse)], axis=1)
+    matrix = np.stack([np.interp(at, known, row) for row in np.eye(coarse)], axis=1)
+    matrix.flags.writeable = False
+    return matrix
 
 
 def cells(length: int, size: int) -> Matrix:
@@ -55,18 +62,27 @@ def cells(length: int, size: int) -> Matrix:
     return np.asarray(np.maximum(overlap, 0.0) * (size / length))
 
 
+@lru_cache(maxsize=64)
 def smooth_cells(length: int, size: int, width: float) -> Matrix:
     """(length, size) the same cells, smoothed by a Gaussian of ``width`` pixels that is mirrored at the ends.
 
     Nothing leaves the image, and places that are all alike make pixels that are all alike, up to the border.
     """
-    return np.asarray(gaussian_filter1d(cells(length, size), width, axis=0, mode="reflect"))
+    matrix = np.asarray(gaussian_filter1d(cells(length, size), width, axis=0, mode="reflect"))
+    matrix.flags.writeable = False
+    return matrix
 
 
 def along_both(rows: Matrix, values: NDArray[np.floating], columns: Matrix) -> NDArray[Any]:
     """Both axes of ``values`` (h, w) or (h, w, F) mapped."""
-    mapped = np.tensordot(rows.astype(values.dtype), values, axes=1)
-    return np.moveaxis(np.tensordot(columns.astype(values.dtype), mapped, axes=(1, 1)), 0, 1)
+    return _along_first(columns, _along_first(rows, values).swapaxes(0, 1)).swapaxes(0, 1)
+
+
+def _along_first(matrix: Matrix, values: NDArray[np.floating]) -> NDArray[Any]:
+    """The first axis of ``values`` mapped; each output needs few inputs, so that zeros are left out."""
+    few, rest = sparse.csr_array(matrix.astype(values.dtype)), values.shape[1:]
+    flat = values.reshape(len(values), math.prod(rest))
+    return np.asarray(few @ flat).reshape(len(matrix), *rest)
 
 
 def on_grid(
