@@ -163,7 +163,13 @@ def _learned(model: ImageDetector) -> str:
     views = " and ".join(_NAMES.get(type(view.features).__name__, "given features") for view in model.views_)
     noun = "image" if model.n_images_ == 1 else "images"
     ways = "; ".join(dict.fromkeys(view.features.told for view in model.views_))
-    return f"Learned from {model.n_learned_:,}{drawn} {noun}, by {views}. Relevance came onto pixels {ways}."
+    turned = " Each image is judged as it is and turned by half." if _looks_twice(model) else ""
+    learned = f"Learned from {model.n_learned_:,}{drawn} {noun}, by {views}."
+    return f"{learned}{turned} Relevance came onto pixels {ways}."
+
+
+def _looks_twice(model: ImageDetector) -> bool:
+    return any(view.is_turned for view in model.views_)
 
 
 _NAMES = {

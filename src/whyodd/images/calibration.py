@@ -108,6 +108,17 @@ def is_aligned(maps: Sequence[Floats]) -> bool:
     return by_place < by_ring
 
 
+def looks_the_same(straight: Sequence[Floats], turned: Sequence[Floats]) -> bool:
+    """Whether most normal images turned by half pass for normal ones, by the median distance of their places.
+
+    False if there are none: features that turn with the image.
+    """
+    if not turned:
+        return False
+    levels, others = ([float(np.median(one)) for one in maps] for maps in (straight, turned))
+    return bool(np.median(others) <= np.quantile(levels, _SPAN[-1]))
+
+
 def _by_place(maps: Sequence[Floats]) -> tuple[Doubles, Doubles]:
     """Mean and spread (h, w) over images."""
     sums, squares = np.zeros((2, *maps[0].shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.explanations.base import IMAGES, checked_ids
-from whyodd.images.calibration import Calibration
+from whyodd.images.calibration import Calibration, looks_the_same
 from whyodd.images.drawn import Drawn, cut, middles
 from whyodd.images.explanation import ImageExplanation
 from whyodd.images.pooling import pooled, shared
@@ -51,9 +52,10 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
 
     s_kt is how far a place is from the three nearest normal places, in the features of view k, beyond what is
     usual: of places as near to the border (or of the same place, where images are aligned), and of the image
-    itself. O is near the oddest place, large image or small, and 1 for a usual image. It is conserved: the
-    relevance of all pixels sums to it. What is usual is told by normal images that were not learned
-    (:class:`~whyodd.images.calibration.Calibration`).
+    itself. A view looks at the image as it is and, where normal images so turned still look normal, turned by
+    half; distances are the mean of both. O is near the oddest place, large image or small, and 1 for a usual
+    image. It is conserved: the relevance of all pixels sums to it. Normal images that were not learned show
+    what is usual (:class:`~whyodd.images.calibration.Calibration`).
 
     Parameters
     ----------
@@ -240,9 +242,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         """
         found = []
         for view in views:
-            features = view.map(pixels)
-            folds = self._fold_map(place, features.shape[:2])
-            o, relevance = view.judged(features, folds, decompose=parts is not None)
+            o, relevance = view.distances(pixels, partial(self._fold_map, place), decompose=parts is not None)
             found.append(o)
             if parts is not None and relevance is not None:
                 parts.append(relevance)
@@ -305,17 +305,28 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
 
     def _calibrated(self, views: Sequence[View], images: Iterator[Floats]) -> list[View]:
         """The views with what is usual of places that were not learned; sets what is usual of an image."""
-        raw: list[list[Floats]] = [[] for _ in views]
+        straight: list[list[Floats]] = [[] for _ in views]
+        turned: list[list[Floats]] = [[] for _ in views]
         for place, pixels in enumerate(images):
-            found = self._distances(views, pixels, place)
+            folds = partial(self._fold_map, place)
+            found = [view.one_way(pixels, folds)[0] for view in views]
             shape = _finest(found)
-            for maps, o in zip(raw, found, strict=True):
+            for view, o, maps, others in zip(views, found, straight, turned, strict=True):
                 maps.append(nearby(o, shape).astype(np.float32))  # half the memory
+                if not view.is_even:
+                    other = view.one_way(pixels, folds, is_turned=True)[0]
+                    others.append(nearby(other, shape).astype(np.float32))
+        turns = [looks_the_same(*ways) for ways in zip(straight, turned, strict=True)]
+        raw = [
+            [(o + other) / 2.0 for o, other in zip(maps, others, strict=True)] if turn else maps
+            for maps, others, turn in zip(straight, turned, turns, strict=True)
+        ]
         usual = [Calibration.of(maps) for maps in raw]
         self._set_levels(
             [one.scores(o) for one, o in zip(usual, each, strict=True)] for each in zip(*raw, strict=True)
         )
-        return [replace(view, calibration=one) for view, one in zip(views, usual, strict=True)]
+        known = zip(views, usual, turns, strict=True)
+        return [replace(view, calibration=one, is_turned=turn) for view, one, turn in known]
 
     def _set_levels(self, images: Iterator[list[Doubles]]) -> None:
         """What is usual of an image and of a place, from scores by each view of images not learned."""

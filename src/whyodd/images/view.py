@@ -16,6 +16,8 @@ from whyodd.patches.coreset import k_centers, radius
 from whyodd.patches.features.axes import on_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from whyodd.patches.features import Features
@@ -42,6 +44,9 @@ class View:
         Every place that was drawn is at most so far from a center.
     calibration : Calibration
         Makes scores of distances, by normal images that were not learned.
+    is_turned : bool
+        Whether an image is judged a second time, turned by half, and distances are the mean of both. A
+        network answers a little differently then: worth hearing, where turned normal images look normal.
     """
 
     features: Features
@@ -49,6 +54,7 @@ class View:
     centers: Drawn
     radius: float
     calibration: Calibration
+    is_turned: bool = False
 
     @classmethod
     def of(cls, features: Features, drawn: Drawn, count: int, random: Any) -> tuple[View, Indices]:
@@ -74,6 +80,41 @@ class View:
     def map(self, image: Floats) -> Floats:
         """Features (h, w, F) of an image (H, W, C), in units."""
         return np.asarray(self.features(image) / self.unit, dtype=np.float32)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether an image turned by half has the same features, turned: a second look shows nothing new."""
+        return bool(getattr(self.features, "is_even", False))
+
+    def distances(
+        self, image: Floats, folds: Callable[[tuple[int, ...]], Indices], *, decompose: bool = False
+    ) -> tuple[Doubles, Doubles | None]:
+        """Distances (h, w) of the places of an image, and the relevance (h, w, F) of their features.
+
+        ``folds`` gives the fold (h, w) of each place.
+        """
+        o, relevance = self.one_way(image, folds, decompose=decompose)
+        if not self.is_turned:
+            return o, relevance
+        other, more = self.one_way(image, folds, is_turned=True, decompose=decompose)
+        both = None if relevance is None or more is None else (relevance + more) / 2.0
+        return (o + other) / 2.0, both
+
+    def one_way(
+        self,
+        image: Floats,
+        folds: Callable[[tuple[int, ...]], Indices],
+        *,
+        is_turned: bool = False,
+        decompose: bool = False,
+    ) -> tuple[Doubles, Doubles | None]:
+        """The same, judged as it is, or turned by half and back again."""
+        if not is_turned:
+            features = self.map(image)
+            return self.judged(features, folds(features.shape[:2]), decompose=decompose)
+        features = self.map(np.ascontiguousarray(turned(image)))
+        o, relevance = self.judged(features, turned(folds(features.shape[:2])), decompose=decompose)
+        return turned(o), None if relevance is None else turned(relevance)
 
     def judged(
         self, features: Floats, folds: Indices, *, decompose: bool = False
@@ -112,6 +153,11 @@ class View:
         return DistanceNetwork(
             self.centers.values[others], pooling=Nearest.mean(min(NEIGHBORS, int(others.sum())))
         )
+
+
+def turned(image: NDArray[Any]) -> NDArray[Any]:
+    """An image, or a map of its places, turned by half."""
+    return image[::-1, ::-1]
 
 
 def nearby(distances: Doubles, shape: tuple[int, ...]) -> Doubles:

@@ -87,6 +87,53 @@ class TestSums:
         assert found == pytest.approx(pooled(scores), rel=1e-3)
 
 
+def upward(image):
+    """As a map of features: means over 8 × 8 pixels, and how much brighter each is than the one below."""
+    means = wide(image)
+    return np.concatenate([means, means - np.roll(means, -1, axis=0)], axis=-1)
+
+
+class TestTurned:
+    """A second look at the image, turned by half."""
+
+    def test_where_turned_normal_images_look_normal(self):
+        model = detector().set_params(features=["contrast", upward]).fit(NORMAL)
+        assert [view.is_turned for view in model.views_] == [False, True]  # contrast is the same both ways
+
+    def test_not_where_up_and_down_differ(self):
+        """Images that are bright above and dark below, all of them."""
+        shade = np.linspace(60.0, -60.0, 64)[:, None]
+        model = detector().set_params(features=upward).fit([image + shade for image in NORMAL])
+        assert not model.views_[0].is_turned
+
+    def test_against_plain_distances(self):
+        model = detector().set_params(features=upward).fit(NORMAL)
+        (view,) = model.views_
+        assert view.is_turned
+        image = scratched(50)
+
+        def plain(pixels):
+            rows = upward(pixels[..., None].astype(np.float64)) / view.unit
+            apart = np.linalg.norm(rows[..., None, :] - view.centers.values.astype(np.float64), axis=-1)
+            return np.sort(apart, axis=-1)[..., :3].mean(axis=-1)
+
+        expected = (plain(image) + plain(image[::-1, ::-1])[::-1, ::-1]) / 2.0
+        found, parts = view.distances(
+            image[..., None].astype(np.float32), lambda shape: np.full(shape, -1), decompose=True
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-4)  # single precision
+        np.testing.assert_allclose(parts.sum(axis=-1), found, rtol=1e-9)
+        e = model.explain([image, NORMAL[0]])
+        np.testing.assert_allclose(e.summed_relevance, e.outlierness, rtol=1e-9)
+
+    def test_of_one_image_quarters_turn_too(self):
+        """A quarter is never judged by itself, whichever way it is looked at."""
+        image = grain(5, (128, 128))
+        model = detector(centers=4000).set_params(features=upward).fit([image])
+        found = model._distances(model.views_, model._pixels(image), 0)[0]
+        assert (found > 0.0).all()
+
+
 class TestFolds:
     def test_a_training_image_is_judged_without_its_fold(self, model):
         """The same image, changed by nothing that could be seen, is new, and its twin a center."""

@@ -59,6 +59,7 @@ class ContrastFeatures:
     step: int = 4
     longest: int = 1024
     told: ClassVar[str] = "by the width of the filters that see them"
+    is_even: ClassVar[bool] = True
 
     def __call__(self, image: Floats) -> NDArray[np.float32]:
         """Features (h, w, F) of an image (H, W, C) whose pixels go from 0 to 255."""

@@ -20,6 +20,8 @@ class Features(Protocol):
     ----------
     told : str
         How relevance comes onto pixels, to follow "Relevance came onto pixels": "by receptive fields".
+    is_even : bool, optional
+        Whether an image turned by half has the same features, turned. False if it is not there.
     """
 
     @property
