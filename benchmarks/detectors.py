@@ -73,12 +73,13 @@ def print_speed(quick: bool) -> None:
     heads = [
         "table (variables)",
         *("Shapley", "1 thread", "splits", "scores", "shap"),
-        *("shap/Shapley", "1 thread", "splits"),
-        *("Shapley/scores", "1 thread", "splits"),
+        *(f"shap / {ours}" for ours in ("whyodd", "whyodd, 1 thread", "whyodd, splits")),
+        *(f"{ours} / scores" for ours in ("Shapley", "1 thread", "splits")),
         "differ by",
     ]
     lines = [speed(table, n, 1 if quick else 3) for table in (TABLES[:1] if quick else TABLES)]
-    print_table(f"{n:,} rows, {TREES} trees, µs per row; {machine()}", heads, lines)
+    print(machine())
+    print_table(f"{n:,} rows, {TREES} trees, µs per row", heads, lines)
 
 
 def by_tree_explainer(fitted: object, case: Case) -> np.ndarray:

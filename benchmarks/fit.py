@@ -149,7 +149,7 @@ def main() -> None:
         "",
         "whyodd s",
         "libsvm s",
-        "ratio",
+        "libsvm / whyodd",
         "support vectors",
         "objective, relative",
         "violation",

@@ -171,10 +171,10 @@ def against_scoring_anew(n_centers: int, n_windows: int | None) -> None:
             "ours, s",
             "one thread, s",
             "straightforward, s",
-            "ratio",
+            "straightforward / ours",
             "matrix products, s",
-            "ratio",
-            f"{CHECKPOINTS + 1} scores, ratio",
+            "matrix products / ours",
+            f"{CHECKPOINTS + 1} scores / ours",
         ),
         rows,
     )

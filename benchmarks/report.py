@@ -98,7 +98,7 @@ def compare(path: Path, n: int, title: str) -> None:
         ["read, fit and score alone", f"{sum(best):.2f} s", "1"],
         ["whyodd explain --report", f"{min(command):.2f} s", f"{min(command) / sum(best):.2f}"],
     ]
-    print_table(f"{title}: from start to report", ["", "seconds", "ratio"], rows)
+    print_table(f"{title}: from start to report", ["", "seconds", "report / alone"], rows)
     print(f"The report has {report.stat().st_size / 1e6:.2f} MB.\n")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -28,8 +29,16 @@ def best_of_turns(contenders: Mapping[str, Callable[[], object]], turns: int = 7
     return seconds
 
 
+# Names the file to which every printed table is added, as a line of JSON: how ledger.py reads benchmarks.
+LEDGER = "WHYODD_LEDGER"
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table, wide enough for all its columns even where the output is a file."""
+    if LEDGER in os.environ:
+        with Path(os.environ[LEDGER]).open("a") as file:
+            table_of_text = {"title": title, "columns": list(columns), "rows": [list(row) for row in rows]}
+            file.write(json.dumps(table_of_text) + "\n")
     console = Console(width=None if os.isatty(1) else 160)
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in columns:
