@@ -114,7 +114,9 @@ def _cut_torn_line(descriptor: int, path: Path) -> dict[str, Any]:
     except ValueError:
         last = None
     if not isinstance(last, dict):
-        raise ValueError(f"{path} is not a file of whyodd watch: its last line is no JSON. Name another one.")  # noqa: TRY004
+        raise ValueError(  # noqa: TRY004
+            f"{path} was not written by whyodd watch: its last line is not JSON. Choose another file."
+        )
     return last
 
 

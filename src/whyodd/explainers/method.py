@@ -219,7 +219,9 @@ class Method:
         needs = self.needs - _NORMAL_ROWS_DO if has_normal else self.needs
         for need in sorted(needs):
             if not offers(network, need):
-                raise UnsupportedModelError(f"method={name!r} is not for it. {_lacks(need, network)}")
+                raise UnsupportedModelError(
+                    f"method={name!r} does not work with this model. {_lacks(need, network)}"
+                )
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
         """Relevance of the variables before ``task.through``, beside the outlierness."""
@@ -235,9 +237,9 @@ class Method:
 # Stand-ins for what a member of the waist does not know itself.
 _NORMAL_ROWS_DO = frozenset({"centers", "expected"})
 _LACKS = {
-    "centers": "knows no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
+    "centers": "keeps no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
     "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
-    "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
+    "expected": "has no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
     "splits": "has no trees whose splits isolate rows. Leave method out, or choose 'dtd'.",
 }
 

@@ -250,7 +250,7 @@ class BaseExplanation:
         """What a reader should know."""
         if self.is_additive:
             return [f"relevance is {self.label}"] if self.label else []
-        return [f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"]
+        return [f"{self.method} does not add up to the outlierness: shares refer to the sum of the relevance"]
 
     def _legend(self) -> list[str]:
         """How to read what a notebook shows."""
@@ -259,7 +259,7 @@ class BaseExplanation:
     def _position(self, i: int) -> int:
         if not isinstance(i, Integral) or not -len(self) <= i < len(self):
             raise IndexError(
-                f"{i!r} is no {self.kind.noun} of an explanation of {self.kind.count(len(self))}."
+                f"{i!r}: expected one of the {self.kind.count(len(self))} explained, counted from 0."
             )
         return int(i) % len(self)
 
@@ -318,7 +318,9 @@ def checked_ids(ids: Sequence[Any] | None, n: int, kind: Kind) -> tuple[Any, ...
     if ids is None:
         return None
     if isinstance(ids, str) or len(ids) != n:
-        raise ValueError(f"{len(ids)} names came for {kind.count(n)}: expected one for each.")
+        raise ValueError(
+            f"Expected one name for each of {kind.count(n)}, got {len(ids)}. Pass one per {kind.noun}."
+        )
     return tuple(ids)
 
 

@@ -261,7 +261,7 @@ def missing_words(reason: Reason) -> str:
     """
     if reason.form is None or reason.written is None or not reason.written.strip():
         return f"{name_text(reason)} is missing"
-    return f"{name_text(reason)} is {text(reason.written)}, which is no {reason.form.noun}"
+    return f"{name_text(reason)} is {text(reason.written)}, which is not a {reason.form.noun}"
 
 
 def name_text(reason: Reason) -> str:

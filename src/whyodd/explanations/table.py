@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _UNEXPLAINED = "(unexplained)"
 _REASONS_SHOWN = 3
 _NOISE = 1e-6  # of the resolution of a variable
-NOT_LEFT_OUT = "the model keeps no rows to leave out: a training row is judged by a model that has seen it"
+NOT_LEFT_OUT = "the model keeps no training rows, so each of them is judged by a model that has seen it"
 
 
 @dataclass(frozen=True)
@@ -524,7 +524,7 @@ class Explanation(BaseExplanation):
             return [*others, NOT_LEFT_OUT]
         if n == 0:
             return others
-        told = f"self-excluded: {self.kind.count(n)} of the training data, each without its own center"
+        told = f"{self.kind.count(n)} of the training data, each judged without its own center"
         return [told, *others]
 
 

@@ -80,7 +80,10 @@ def feedback(model: Any) -> tuple[Judgement, ...]:
 def judged_findings(found: Findings, rows: Indices, note: str, *, is_normal: bool) -> Findings:
     """Findings after rows, given by their positions, were judged; those before, and their model, stay."""
     if found.table is None or found.rejudge is None:
-        raise ValueError("Only rows of a table that whyodd.find has judged can be accepted or rejected.")
+        raise ValueError(
+            "Expected rows of a table judged by whyodd.find, since only these can be accepted or "
+            "rejected. Call whyodd.find first."
+        )
     model = _copied(found.model)
     inputs = PreparedModel.of(model).inputs(take_rows(found.table.frame, rows))
     judgement = add_judgement(_detector(model), _doubles(inputs), note, is_normal=is_normal)
@@ -125,8 +128,8 @@ def _detector(model: Any) -> TakesFeedback:
     last = split_pipeline(model)[1]
     if not isinstance(last, TakesFeedback):
         raise UnsupportedModelError(
-            f"A {type(last).__name__} cannot be told what is normal: expected a detector of whyodd, such as "
-            "Committee, or a pipeline that ends in one, such as that of whyodd.auto."
+            f"A {type(last).__name__} cannot learn from feedback: expected a whyodd detector, such as "
+            "Committee, or a pipeline that ends in one. Use whyodd.auto to make one."
         )
     return last
 

@@ -148,7 +148,7 @@ class Findings:
         """
         if not hasattr(e, "outlierness"):
             raise TypeError(
-                f"A report is of an explanation, but {type(e).__name__} came. Call whyodd.explain first."
+                f"Expected an explanation to report, got {type(e).__name__}. Call whyodd.explain first."
             )
         if len(e) == 0:
             raise ValueError(
@@ -318,7 +318,7 @@ class Findings:
         """
         if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
             nouns = self.explanation.kind.nouns
-            raise ValueError(f"top={top!r}: expected the number of {nouns} to tell in detail, at least 1.")
+            raise ValueError(f"top={top!r}: expected the number of {nouns} to explain in detail, at least 1.")
         return summarize(self, int(top), checks)
 
     def report(self, path: str | os.PathLike[str], top: int = 50) -> None:

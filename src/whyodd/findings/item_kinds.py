@@ -32,7 +32,7 @@ def kind_of(data: Any, model: Any, given: str | None) -> str:
         raise ValueError(f"kind={given!r}: expected one of {names}.")
     of_model = next((kind for cls, kind in _MODELS.items() if isinstance(model, cls)), None)
     if given is not None and of_model is not None and given != of_model:
-        raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Pass one of them.")
+        raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Leave one out.")
     return given or of_model or _looks_like(data)
 
 
@@ -43,7 +43,7 @@ def find_in_items(data: Any, train: Any, kind: str, **options: Any) -> Any:
     if options.pop("method") != "dtd":
         only_tables.append("method")
     if only_tables:
-        raise ValueError(f"{' and '.join(only_tables)}: only for tables, but these are {kind}. Leave it out.")
+        raise ValueError(f"{' and '.join(only_tables)}: only for tables, got {kind}. Leave it out.")
     if kind != "images":
         del options["random_state"]
     if kind == "series" or options["top"] is None:

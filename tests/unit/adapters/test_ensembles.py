@@ -85,7 +85,7 @@ class TestFeatureBagging:
 
     def test_maximum_of_linear_scores_is_refused(self):
         model = FeatureBagging(OCSVM(kernel="linear"), n_estimators=2, random_state=0, combination="max")
-        with pytest.raises(whyodd.UnsupportedModelError, match=r"no smallest value.*combination='average'"):
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"no lower bound.*combination='average'"):
             whyodd.neuralize(model.fit(X))
 
     def test_model_is_let_go(self):
@@ -202,8 +202,8 @@ class TestOwnEnsemble:
             (models, {"combine": "median"}, "combine='median': expected 'average' or 'maximum'"),
             (models, {"combine": "maximum", "weights": [1, 1, 1]}, "a maximum has none"),
             (models, {"weights": [1, 1]}, r"expected one weight per model, \(3,\)"),
-            (models, {"weights": [1, 1, -1]}, "counts of a Average must hold finite numbers of at least 0"),
-            ((models[0], KNN().fit(X[:, :3])), {}, r"same columns, but have \[3, 4\]"),
+            (models, {"weights": [1, 1, -1]}, "Expected counts of a Average as finite numbers of at least 0"),
+            ((models[0], KNN().fit(X[:, :3])), {}, r"same columns, got models with \[3, 4\] columns"),
             ((), {}, "at least one"),
         ],
     )

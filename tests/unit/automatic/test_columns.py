@@ -46,9 +46,9 @@ def judged(values):
         ([7] * 20, "constant", "always 7"),
         ([None] * 20, "constant", "no values"),
         ([7.0, None] * 20, "category", "7.0 or missing"),
-        (np.arange(100, 150), "identifier", "all differ"),
-        (np.random.default_rng(1).permutation(50), "identifier", "all differ"),
-        (np.sort(RNG.choice(10**6, 50, replace=False)), "identifier", "all differ"),
+        (np.arange(100, 150), "identifier", "numbers differ"),
+        (np.random.default_rng(1).permutation(50), "identifier", "numbers differ"),
+        (np.sort(RNG.choice(10**6, 50, replace=False)), "identifier", "numbers differ"),
         (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "count", ""),
         (np.arange(50) + 0.5, "number", ""),
         ([1, 2, 3], "count", ""),
@@ -67,8 +67,8 @@ def judged(values):
         ([i * DAY for i in range(50)], "duration", ""),
         ([{"x": 1}] * 20, "other", "of type dict"),
         ([1 + 2j] * 20, "other", "complex"),
-        (2**60 + np.arange(50), "identifier", "all differ"),  # one float, or two, for all of them
-        (2**60 + np.arange(50)[::-1] % 10, "identifier", "too large to be told apart"),
+        (2**60 + np.arange(50), "identifier", "numbers differ"),  # one float, or two, for all of them
+        (2**60 + np.arange(50)[::-1] % 10, "identifier", "too large to distinguish"),
         (2**60 + np.arange(50) % 2, "category", "two values"),
         (np.array([2**63, 2**64 - 1, 7] * 20, dtype=np.uint64), "count", ""),
     ],

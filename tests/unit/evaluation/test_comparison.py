@@ -123,7 +123,7 @@ def test_images_are_compared_too():
     ("keywords", "message"),
     [
         ({"metrics": ["speed"]}, "'speed' is unknown. Choose among: 'area'"),
-        ({"metrics": ["roc_auc"]}, "pass it as mask"),
+        ({"metrics": ["roc_auc"]}, "pass them as mask"),
         ({"options": {"mvn": {}}}, "'mvn', which is not among the methods"),
         ({"methods": "dtd"}, "expected a list of names"),
         ({"methods": []}, "expected a list of names"),

@@ -166,12 +166,12 @@ def test_many_odd_rows_are_not_all_explained(monkeypatch):
     ("options", "words"),
     [
         ({"id_column": "nr"}, r"frame has no column 'nr'. It has: 'order', 'amount'"),
-        ({"share": 0.9}, "share=0.9: expected a part of the rows, above 0 and at most 0.5"),
-        ({"fdr": 0.0}, "fdr=0.0: expected a part of the rows, above 0 and at most 0.5"),
-        ({"share": 0.1, "false_alarms": 0.1}, "share and false_alarms came: each says where oddness begins"),
+        ({"share": 0.9}, "share=0.9: expected a share of the rows, above 0 and at most 0.5"),
+        ({"fdr": 0.0}, "fdr=0.0: expected a share of the rows, above 0 and at most 0.5"),
+        ({"share": 0.1, "false_alarms": 0.1}, "Expected one threshold option, got share and false_alarms"),
         ({"method": "tarot"}, "method='tarot' is unknown"),
         ({"train": orders().drop("items")}, None),
-        ({"train": orders(), "model": object()}, "train and model exclude each other"),
+        ({"train": orders(), "model": object()}, "train cannot be used with model"),
         ({"model": whyodd.Gaussian().fit(pd.DataFrame({"z": [1.0, 2.0, 4.0]}))}, "frame lacks columns .*'z'"),
     ],
 )

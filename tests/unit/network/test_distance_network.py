@@ -151,7 +151,7 @@ def test_wrong_log_weights_are_a_clear_error(log_weights):
 
 
 def test_weights_and_log_weights_together_are_a_clear_error():
-    with pytest.raises(ValueError, match="weights and log_weights") as error:
+    with pytest.raises(ValueError, match="weights or log_weights, got both") as error:
         DistanceNetwork(np.eye(2), [0.5, 0.5], log_weights=np.log([0.5, 0.5]))
     assert_clear(error, "one of")
 

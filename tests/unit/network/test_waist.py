@@ -46,7 +46,7 @@ def test_capabilities_have_known_names():
     network = whyodd.DistanceNetwork(NORMAL)
     committee = whyodd.Committee().fit(NORMAL).network_
     assert network.capabilities | committee.capabilities | ForestScore.capabilities == CAPABILITIES.keys()
-    with pytest.raises(KeyError, match="No capability is called 'neighbours'"):
+    with pytest.raises(KeyError, match="There is no capability 'neighbours'"):
         offers(network, "neighbours")
 
 
@@ -136,7 +136,7 @@ class TestEvaluation:
     def test_metrics_that_do_not_apply_are_left_out(self):
         table = compare(SumOfSquares(), ODD, ["dtd", "random"], random_state=0)
         assert "area" not in table.columns
-        with pytest.raises(ValueError, match="metric 'area' takes variables away"):
+        with pytest.raises(ValueError, match="metric 'area' removes variables"):
             compare(SumOfSquares(), ODD, ["dtd"], metrics=["area"])
 
 

@@ -465,7 +465,7 @@ class TestAll:
     @pytest.mark.parametrize("plot", OF_ONE_ROW)
     @pytest.mark.parametrize("i", [120, -121, "a", 0.5])
     def test_wrong_row(self, cancer, plot, i):
-        with pytest.raises(IndexError, match="is no row of an explanation of 120 rows"):
+        with pytest.raises(IndexError, match="expected one of the 120 rows explained"):
             plot(cancer, i)
 
     @pytest.mark.parametrize("plot", OF_ONE_ROW)

@@ -260,7 +260,7 @@ def test_says_what_is_wrong_with_an_option(options, words):
 
 
 def test_what_is_no_frame_is_named():
-    with pytest.raises(ValueError, match="a column named 0, expected texts as names"):
+    with pytest.raises(ValueError, match="a column named 0, expected text for every name"):
         TableSummary.of(pd.DataFrame([[1.0]]))
     with pytest.raises(TypeError, match="frame is of type list, expected an Arrow batch"):
         TableSummary.of([[1.0]])

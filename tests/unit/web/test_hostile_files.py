@@ -105,7 +105,9 @@ class TestSizes:
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
             archive.writestr("xl/worksheets/sheet1.xml", '<sheetData><c r="XFD1048576"/></sheetData>')
-        assert "too large for a workbook" in error_of(house, visitor, "bomb.xlsx", content.getvalue())
+        assert "too large: the limit for workbooks" in error_of(
+            house, visitor, "bomb.xlsx", content.getvalue()
+        )
 
     def test_very_many_categories_are_served(self, house, visitor):
         rng = np.random.default_rng(0)
@@ -192,7 +194,7 @@ class TestTrusted:
         mistakes = {
             "Only one column can name the rows": {"c0": "names rows", "c1": "names rows"},
             "No column is left": {f"c{i}": "ignore" for i in range(5)},
-            "is no kind of column": {"c0": "spaceship", "c1": "ignore"},
+            "is not a kind of column": {"c0": "spaceship", "c1": "ignore"},
         }
         for words, fields in mistakes.items():
             answer = visitor.post(f"/files/{work['file']}/find", fields)

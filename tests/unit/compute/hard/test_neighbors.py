@@ -299,7 +299,7 @@ def test_weights_beside_a_pooling_are_a_clear_error(unused):
 
 
 def test_anything_else_is_no_pooling():
-    with pytest.raises(TypeError, match=r"pooling must be one of whyodd\.maths\.hard_poolings, but str came"):
+    with pytest.raises(TypeError, match=r"Expected a pooling from whyodd\.maths\.hard_poolings, got str"):
         DistanceNetwork(np.eye(3), pooling="mean")
 
 
