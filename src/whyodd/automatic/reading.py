@@ -285,7 +285,7 @@ def _as_array(data: Any, what: str) -> NDArray[Any]:
     array = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)
     if array.ndim != 2:
         raise ValueError(
-            f"Expected {what} as a table (rows, columns), got {type(data).__name__} of shape {array.shape}. "
+            f"{what} must be a table (rows, columns), got {type(data).__name__} of shape {array.shape}. "
             "Pass a data frame, a dict of columns or a two-dimensional array."
         )
     return array

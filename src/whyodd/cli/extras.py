@@ -26,8 +26,7 @@ def check_installed(*packages: str) -> None:
     if missing:
         extras = ",".join(sorted({EXTRAS[package] for package in missing}))
         raise ModuleNotFoundError(
-            f"This command needs {' and '.join(missing)}, which is not installed. Run: pip install "
-            f"'whyodd[{extras}]'"
+            f"This command needs {' and '.join(missing)} to be installed. Run: pip install 'whyodd[{extras}]'"
         )
 
 

@@ -71,7 +71,7 @@ def require_rows(X: object, what: str = "X") -> None:
         remedy = "pandas.DataFrame(X), or a Polars or Arrow frame" if isinstance(X, dict) else "a data frame"
         came = "None" if X is None else type(X).__name__
         raise ValueError(
-            f"Expected {what} as a table of shape (rows, columns), got {came}. Pass {remedy} or an array."
+            f"{what} must be a table of shape (rows, columns), got {came}. Pass {remedy} or an array."
         )
 
 

@@ -16,6 +16,8 @@ from whyodd.models.feedback import TakesFeedback
 from whyodd.network.judged import learned
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
@@ -62,7 +64,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         ``previous`` is the network of an earlier fit, for a warm start.
         """
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> DistanceDetector:  # noqa: ARG002
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit to (mostly) normal rows, without feedback that an earlier fit was given.
 
         Parameters

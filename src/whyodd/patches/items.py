@@ -171,7 +171,7 @@ def _channel_names(count: int) -> tuple[str, ...]:
 
 def _check(given: NDArray[Any], axes: int, what: str) -> None:
     if given.dtype.kind not in "fiub":
-        raise ValueError(f"Expected {what} with numbers, got type {given.dtype}.")
+        raise ValueError(f"{what} must hold numbers, got type {given.dtype}. Convert them first.")
     if given.ndim not in (axes, axes + 1) or given.size == 0:
         kind = "an image (H, W) or (H, W, C)" if axes == 2 else "a series (T,) or (T, C)"
         raise ValueError(

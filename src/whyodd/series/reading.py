@@ -149,7 +149,7 @@ def read_series(
 def _numbers(series: Any, what: str) -> Floats:
     values = np.asarray(series)
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"Expected {what} with numbers, got type {values.dtype}.")
+        raise ValueError(f"{what} must hold numbers, got type {values.dtype}. Convert them first.")
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(
             f"{what} has shape {values.shape}, expected (T,) or (T, C) with at least one value: a row per "

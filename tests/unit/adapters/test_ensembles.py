@@ -128,7 +128,7 @@ class TestSUOD:
         model = SUOD([LOF(), KNN()], bps_flag=False, n_jobs=1).fit(X)
         with pytest.raises(
             whyodd.UnsupportedModelError,
-            match=r"by a RandomForestRegressor that imitates its LOF.*approx_flag_global=False",
+            match=r"with a RandomForestRegressor that imitates its LOF.*approx_flag_global=False",
         ):
             whyodd.neuralize(model)
 
@@ -146,7 +146,7 @@ class TestSUOD:
     def test_projection_before_a_member_without_a_way_back_is_refused(self):
         spheres = [KNN(), INNE(random_state=0)]
         model = SUOD(spheres, rp_clf_list=["INNE", "UNK"], rp_ng_clf_list=["KNN"], **PLAIN).fit(X)
-        with pytest.raises(whyodd.UnsupportedModelError, match=r"SUOD shows its INNE random projections"):
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"SUOD gives its INNE random projections"):
             whyodd.neuralize(model)
 
 

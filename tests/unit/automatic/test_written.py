@@ -63,7 +63,7 @@ PLANTED = {
         *(
             "unknown",
             r"age is 'unknown', which is not a number",
-            r"1 cell is no number .* 'unknown' \(row 17\)",
+            r"1 cell is not a number .* 'unknown' \(row 17\)",
         ),
     ),
     "reading": (
@@ -71,7 +71,7 @@ PLANTED = {
         *(
             "error",
             r"reading is 'error', which is not a number",
-            r"1 cell is no number .* 'error' \(row 17\)",
+            r"1 cell is not a number .* 'error' \(row 17\)",
         ),
     ),
     "opens": (

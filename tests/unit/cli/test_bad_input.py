@@ -211,7 +211,7 @@ UNUSUAL = {
 # Name of the file -> content, and what is told of how it was read.
 TOLD = {
     "comment.csv": ("# made by hand\na,b\n" + rows("{j},{k}\n"), "left out 1 line of comments"),
-    "latin-1.csv": (("a,b\n" + rows("{j},é{k}\n")).encode("latin-1"), "was read as cp1252; if letters"),
+    "latin-1.csv": (("a,b\n" + rows("{j},é{k}\n")).encode("latin-1"), "was read as cp1252. If letters"),
     "latin-1-name.csv": (("größe,b\n" + rows("{j},{k}\n")).encode("latin-1"), "was read as cp1252"),
     "latin-1.jsonl": (rows('{{"a": {j}, "b": "café{k}"}}\n').encode("latin-1"), "read as cp1252"),
     "utf-16.csv": (PLAIN.write_csv().encode("utf-16"), "was read as UTF-16."),

@@ -72,7 +72,7 @@ def test_all_of_it_as_json(table):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("stor=code", "There is no column 'stor' . Did you mean 'store'?"),
+        ("stor=code", "a column that does not exist: 'stor'. Did you mean 'store'?"),
         ("Store=code", "Did you mean 'store'?"),
         (
             "store=cod",

@@ -220,7 +220,7 @@ class TestRowsAndModels:
         p_values = model[-1].distribution_.p_values(oddest.outlierness)
         below = [rank for rank, p in enumerate(p_values, start=1) if p <= rank * 0.25 / 300]
         assert told["counts"]["odd"] == max(below) >= 2
-        assert "at most 25 % are expected to be normal" in told["threshold"]["source"]
+        assert "at most 25 % of the rows above it are expected to be normal" in told["threshold"]["source"]
 
     def test_columns_groups_and_method(self, folder, tmp_path):
         out = tmp_path / "r.csv"

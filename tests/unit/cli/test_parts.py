@@ -309,7 +309,7 @@ def test_further_columns_of_a_part_are_not_used(data, model, tmp_path):
 
 PLACES = {
     "nothing": "is an empty folder, expected files with tables",
-    "no_tables": "holds no table: readme.md is none",
+    "no_tables": "holds no table: readme.md is not one",
     "nowhere": "There is no file",
     "nowhere/*.csv": "No file matches",
 }

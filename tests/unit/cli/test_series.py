@@ -298,7 +298,7 @@ class TestColumns:
 
     def test_a_channel_is_missing(self, tmp_path):
         for test in (table().drop("heat"), table().with_columns(heat=pl.lit("hot"))):
-            with pytest.raises(ValueError, match=r"test\.parquet has no column 'heat' of numbers"):
+            with pytest.raises(ValueError, match=r"test\.parquet lacks the numeric column 'heat'"):
                 self.found(tmp_path, table(), test)
 
     def test_a_model_of_something_else(self, files, tmp_path):
@@ -413,7 +413,7 @@ class TestSeveral:
         told = run(tmp_path / "broken.csv", folder / "a.csv", *options, "--out", tmp_path / "odd", "--quiet")
         assert told.exit_code == 0
         assert "Warning: left out:" in told.stderr
-        assert "has no column 'heat' of numbers" in told.stderr.replace("\n", " ")
+        assert "lacks the numeric column 'heat'" in told.stderr.replace("\n", " ")
         assert [line["file"] for line in read(tmp_path / "odd" / "scores.csv")] == [str(folder / "a.csv")]
         (tmp_path / "other.csv").write_text("x\n1\n")
         none = run(tmp_path / "broken.csv", tmp_path / "other.csv", *options, "--out", tmp_path / "odd")

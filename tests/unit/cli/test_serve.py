@@ -18,7 +18,7 @@ def told(*arguments, **environment):
 
 def test_what_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert told() == ("Error: This command needs uvicorn, not installed. Run: pip install 'whyodd[serve]'")
+    assert told() == ("Error: This command needs uvicorn to be installed. Run: pip install 'whyodd[serve]'")
 
 
 def test_data_that_are_no_folder(tmp_path):

@@ -63,7 +63,7 @@ def test_sparse_rows_are_compared_like_dense_ones():
 
 
 def test_texts_have_nothing_to_compare():
-    with pytest.raises(TypeError, match="but a TextModel came"):
+    with pytest.raises(TypeError, match="got TextModel"):
         compare(whyodd.TextModel(), ["a text"])
 
 

@@ -199,7 +199,7 @@ def test_other_comments_of_the_same_kind(tmp_path):
 
 @pytest.mark.parametrize(
     ("neutral", "message"),
-    [("words\tlabel\na\t0\n", "there is no 'text'"), ("words\tlabel\n", "there is no 'text'"),
+    [("words\tlabel\na\t0\n", "'text' is missing"), ("words\tlabel\n", "'text' is missing"),
      ("text\tlabel\na\tx\n", "expected a number"), ("text\tlabel\na\n", "expected a number")],
 )  # fmt: skip
 def test_tables_that_are_not_right(tmp_path, neutral, message):

@@ -118,7 +118,7 @@ class TestModels:
 
     def test_items_have_no_normal_rows(self):
         model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(2, 2)).fit(np.eye(5))
-        with pytest.raises(ValueError, match="normal is only for tables, got a PatchModel"):
+        with pytest.raises(ValueError, match="normal does not work with a PatchModel"):
             whyodd.explain(model, np.eye(5), normal=np.eye(5))
 
 

@@ -126,7 +126,7 @@ def test_uses_a_model():
     assert found.model is model
     assert len(found.explanation) >= 20
     np.testing.assert_array_equal(found.is_odd, model.predict(new) == -1)
-    assert found.notes[0] == "frame: ignored since the model was not fitted on them: 'c'."
+    assert found.notes[0] == "frame: ignored columns that the model was not fitted on: 'c'."
 
 
 def test_a_share_of_the_rows_is_odd():
@@ -177,7 +177,7 @@ def test_many_odd_rows_are_not_all_explained(monkeypatch):
 )
 def test_wrong_arguments(options, words):
     if words is None:  # columns that were not learned are told, not an error
-        assert "ignored since the model was not fitted on them: 'items'" in " ".join(
+        assert "ignored columns that the model was not fitted on: 'items'" in " ".join(
             whyodd.find(orders(), **options).notes
         )
         return
@@ -218,7 +218,7 @@ def test_of_the_rows_found_a_share_may_be_normal():
     last = max(rank for rank in range(1, 301) if ranked[rank - 1] <= 0.1 * rank / 300)
     assert found.n_odd == last
     assert p[found.is_odd].max() <= 0.1 * last / 300 < p[~found.is_odd].min() * 1.0000001
-    assert "at most 10 % are expected to be normal" in found.threshold_source
+    assert "at most 10 % of the rows above it are expected to be normal" in found.threshold_source
 
 
 def test_p_values_are_those_of_the_model(found):

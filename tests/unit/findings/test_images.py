@@ -106,7 +106,7 @@ def test_limits(model):
     strict = find_in_images(NEW, model=model, false_alarms=0.001)
     assert strict.threshold > model.threshold_
     assert strict.threshold == model.distribution_.threshold(0.001)
-    with pytest.raises(ValueError, match="share and false_alarms came"):
+    with pytest.raises(ValueError, match="one threshold option, got share and false_alarms"):
         find_in_images(NEW, model=model, share=0.25, false_alarms=0.1)
     with pytest.raises(ValueError, match="train cannot be used with model"):
         find_in_images(NEW, NORMAL, model=model)

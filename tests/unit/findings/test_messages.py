@@ -66,7 +66,7 @@ def test_thresholds():
     shared = find_in_messages(LOG, share=0.1)
     assert shared.threshold == np.quantile(shared.outlierness, 0.9)
     assert "10 % of the training messages exceed it" in shared.headline
-    with pytest.raises(ValueError, match="share and false_alarms came"):
+    with pytest.raises(ValueError, match="one threshold option, got share and false_alarms"):
         find_in_messages(NEW, LOG, share=0.1, false_alarms=0.1)
 
 

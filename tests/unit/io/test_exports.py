@@ -23,8 +23,8 @@ READINGS = {
         ("02.03.2024", "München GmbH", "Überweisung", 33.04, "EUR"),
         (
             "was read as cp1252. If letters look wrong, set",
-            "3 lines above the column names ('",
-            "1 line below the rows, a total or a footnote, ",
+            "left out 3 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
     "browser.sqlite": (
@@ -70,7 +70,7 @@ READINGS = {
     "generated.csv": (
         "id: int64, city: string, weight: float64, price: float64",
         (1002, "München", 4.36, 33.04),
-        ("2 lines above the column names ('",),
+        ("left out 2 lines above the column names (",),
     ),
     "google-sheets.csv": (
         "id: int64, place: string, paid: boolean, weight: float64",
@@ -164,7 +164,7 @@ READINGS = {
     "psql.txt": (
         "id: int64, city: string, weight: float64",
         (1002, "München", 4.36),
-        ("1 line below the rows, a total or a footnote, ",),
+        ("left out 1 line below the rows, a total or a f",),
     ),
     "r-write-csv.csv": (
         "column 1: int64, order: int64, city: string, weight: float64",
@@ -184,14 +184,14 @@ READINGS = {
     "salesforce.csv": (
         "Opportunity: int64, Account Name: string, Amount: float64",
         (1002, "München AG", 33.04),
-        ("3 lines below the rows, a total or a footnote,",),
+        ("left out 3 lines below the rows, a total or a",),
     ),
     "sap-list.txt": (
         "Order: int64, Plant: string, Weight: float64, Value: float64",
         (1002, "München", 4.36, 33.04),
         (
-            "2 lines above the column names ('",
-            "1 line below the rows, a total or a footnote, ",
+            "left out 2 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
     "spark.parquet": (
@@ -218,7 +218,7 @@ READINGS = {
     "totals.csv": (
         "City: string, Orders: int64, Weight: float64",
         ("München", 1002, 4.36),
-        ("2 lines below the rows, a total or a footnote,",),
+        ("left out 2 lines below the rows, a total or a",),
     ),
     "trailing.csv": (
         "id: int64, city: string, weight: float64",
@@ -234,8 +234,8 @@ READINGS = {
         "id: int64, day: date, city: string, weight: float64",
         (1002, date(2024, 3, 2), "München", 4.36),
         (
-            "2 lines above the column names ('",
-            "1 line below the rows, a total or a footnote, ",
+            "left out 2 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
 }
@@ -275,7 +275,7 @@ def test_a_sheet_by_name_or_number(sheet, weight):
         (
             "excel-german.csv",
             {"encoding": "ascii"},
-            "it is not ascii text after line 1. Name another",
+            "it is not ascii text after line 1. Choose another",
         ),
         ("excel-german.csv", {"encoding": "hex"}, "'hex' is not a known encoding"),
     ],

@@ -536,7 +536,7 @@ def test_files_that_name_anything_else_are_refused(change, named, saved, tmp_pat
     monkeypatch.chdir(tmp_path)
     rewritten(saved, change)
     before = set(sys.modules)
-    with pytest.raises(ValueError, match=rf"names [\w.]*{named}.*which whyodd refuses to load") as told:
+    with pytest.raises(ValueError, match=rf"contains [\w.]*{named}.*which whyodd refuses to load") as told:
         whyodd.load(saved)
     assert str(saved) in str(told.value)
     assert not (tmp_path / "hacked").exists()
@@ -606,11 +606,11 @@ def test_files_that_are_none(tmp_path):
         whyodd.save(whyodd.Gaussian(), tmp_path / "no folder" / "model.whyodd")
     for content in (b"", b"a,b\n1,2\n", b"PK\x03\x04"):
         (tmp_path / "other").write_bytes(content)
-        with pytest.raises(ValueError, match=r"other is was not written by whyodd\.save\(\)"):
+        with pytest.raises(ValueError, match=r"other was not written by whyodd\.save\(\)"):
             whyodd.load(tmp_path / "other")
     for write in (np.savez, np.savez_compressed):
         write(tmp_path / "arrays.npz", X)
-        with pytest.raises(ValueError, match="is not a file that"):
+        with pytest.raises(ValueError, match="was not written by"):
             whyodd.load(tmp_path / "arrays.npz")
 
 
@@ -648,7 +648,9 @@ def test_newer_formats_and_other_versions(saved):
     with pytest.raises(ValueError, match=told):
         whyodd.load(saved)
     rewritten(saved, about={"format": 2, "scikit-learn": "0.1"})
-    with pytest.warns(UserWarning, match=r"scikit-learn 0\.1, this is .*numbers may differ") as told:
+    with pytest.warns(
+        UserWarning, match=r"scikit-learn 0\.1, but .* is installed: numbers may differ"
+    ) as told:
         whyodd.load(saved)
     assert [Path(one.filename) for one in told] == [Path(__file__)]
     with zipfile.ZipFile(saved) as parts:

@@ -218,7 +218,7 @@ def test_lists_of_the_same_lists_of_the_same_lists(file):
     write(file, with_content(parts, array | {"shape": shape}))
     is_refused(file, "objects in several dimensions, which whyodd refuses to load")
     write(file, with_content(parts, rows))
-    is_refused(file, "names builtins.list with the number of something else, which whyodd refuses to load")
+    is_refused(file, "contains builtins.list with the number of something else, which whyodd refuses to load")
 
 
 @pytest.mark.parametrize("depth", [400, 100_000])

@@ -32,10 +32,10 @@ def test_shown_by_their_shape(metric, shown):
 @pytest.mark.parametrize(
     ("make", "values", "expected"),
     [
-        (LinearMetric, np.ones(3), r"shape \(k, d\), but \(3,\) came"),
-        (LinearMetric, np.ones((5, 2, 3)), r"shape \(k, d\), but \(5, 2, 3\) came"),
-        (LinearMetric, np.ones((0, 3)), r"shape \(k, d\), but \(0, 3\) came"),
-        (ComponentMetric, np.ones(3), r"shape \(m, d\) or \(m, k, d\), but \(3,\) came"),
+        (LinearMetric, np.ones(3), r"shape \(k, d\) for a metric, got \(3,\)"),
+        (LinearMetric, np.ones((5, 2, 3)), r"shape \(k, d\) for a metric, got \(5, 2, 3\)"),
+        (LinearMetric, np.ones((0, 3)), r"shape \(k, d\) for a metric, got \(0, 3\)"),
+        (ComponentMetric, np.ones(3), r"shape \(m, d\) or \(m, k, d\) for a metric, got \(3,\)"),
         (LinearMetric, [[np.inf, 1.0]], "finite: is a covariance singular"),
         (ComponentMetric, [[np.nan, 1.0]], "finite: is a covariance singular"),
     ],

@@ -146,7 +146,7 @@ def test_a_row_is_not_both():
     model = whyodd.Committee().fit(X)
     model.accept(FINE)
     with pytest.raises(
-        ValueError, match=r"A row was accepted on \d{4}-\d\d-\d\d \(id 1\), and cannot be both"
+        ValueError, match=r"A row was already accepted on \d{4}-\d\d-\d\d \(id 1\), and it cannot be both"
     ):
         model.reject(FINE)
     with pytest.raises(ValueError, match=r"There is no judgement with the id 2\. There are: 1\."):

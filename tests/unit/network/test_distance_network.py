@@ -319,7 +319,7 @@ def test_only_the_center_that_has_all_the_weight_cannot_be_left_out(X):
 @pytest.mark.parametrize("own", [0, 1, 2])
 def test_neighbours_that_are_too_few_without_any_center_are_a_clear_error(own, X):
     network = DistanceNetwork(np.eye(3), pooling=Nearest.mean(3))
-    with pytest.raises(ValueError, match="2 are left, but 3 neighbours count") as error:
+    with pytest.raises(ValueError, match="only 2 are left, but the pooling needs 3 neighbours") as error:
         network.outlierness(X, own=[-1, -1, own, -1, -1])
     assert_clear(error, "exclude_self=False")
 

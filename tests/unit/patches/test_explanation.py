@@ -95,9 +95,9 @@ def test_an_item_that_is_not_there_is_told(e, index):
     with pytest.raises(IndexError):
         e[index]
     for ask in (e.strangest, e.why, e.by_channel):
-        with pytest.raises(IndexError, match="is no image"):
+        with pytest.raises(IndexError, match="expected one of the 4 images"):
             ask(index)
-    with pytest.raises(IndexError, match=r"1\.0 is no image"):
+    with pytest.raises(IndexError, match=r"1\.0: expected one of the 4 images"):
         e.heatmap(1.0)
 
 

@@ -498,8 +498,8 @@ def test_other_kinds_of_explanations_are_told_what_draws_them():
     image = np.random.default_rng(0).normal(size=(6, 6))
     patches = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(3, 3)).fit(image).explain(image)
     for draw in (whyodd.plots.waterfall, whyodd.plots.bars, whyodd.plots.expected, whyodd.plots.beeswarm):
-        with pytest.raises(TypeError, match=r"but PatchExplanation came\. Draw images with heatmap"):
+        with pytest.raises(TypeError, match=r"got PatchExplanation\. Draw images with heatmap"):
             draw(patches)
     for draw in (whyodd.plots.heatmap, whyodd.plots.heatmaps, whyodd.plots.series, whyodd.plots.strangest):
-        with pytest.raises(TypeError, match=r"but Explanation came\. Draw rows of tables with bars"):
+        with pytest.raises(TypeError, match=r"got Explanation\. Draw rows of tables with bars"):
             draw(table)

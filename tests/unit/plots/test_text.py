@@ -187,7 +187,7 @@ class TestCalls:
         assert [piece.get_text() for piece in drawn(ax)] == ["…"]
 
     def test_wrong_arguments(self, odd):
-        with pytest.raises(IndexError, match="2 is no message"):
+        with pytest.raises(IndexError, match="2: expected one of the 2 messages"):
             text(odd, 2)
         with pytest.raises(ValueError, match="there is nothing to draw"):
             text(odd[:0])

@@ -148,7 +148,7 @@ def test_only_odd_rows_if_so_asked(auto):
         ({"store": "A"}, "'store': expected a number, got 'A'"),
         ({"is_new": "perhaps"}, "'is_new': expected true or false, got 'perhaps'"),
         ({"country": {"code": "DE"}}, "'country': expected a text, got {'code': 'DE'}"),
-        ({"when": "yesterday"}, "no date"),
+        ({"when": "yesterday"}, "not a date"),
     ],
 )
 def test_a_value_that_does_not_fit_is_that_of_one_row(auto, change, told):
@@ -168,7 +168,7 @@ def test_what_is_not_there_is_a_gap_and_other_keys_are_left_alone(auto):
     less = {key: value for key, value in record.items() if key != "amount"}
     assert watcher.explain_one(less) == watcher.explain_one({**record, "amount": None, "extra": [1, 2]})
     assert watcher.explain_one({**record, "amount": float("nan")}) == watcher.explain_one(less)
-    with pytest.raises(BadLineError, match="none of the columns"):
+    with pytest.raises(BadLineError, match="none of the model's columns"):
         watcher.explain_one({"extra": 1})
 
 

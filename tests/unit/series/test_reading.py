@@ -98,7 +98,7 @@ def test_clear_errors(given, message):
 
 
 def test_channels_of_a_model():
-    with pytest.raises(ValueError, match="no column 'b' of numbers"):
+    with pytest.raises(ValueError, match="lacks the numeric column 'b'"):
         read_series(pl.DataFrame({"a": [1.0, 2.0]}), channels=("a", "b"))
     with pytest.raises(ValueError, match=r"1 channel\(s\), the model was fitted on 2"):
         read_series(np.zeros(5), channels=("a", "b"))

@@ -211,7 +211,7 @@ def test_views(e):
     assert told["text"] == ODD[0]
     assert told["tokens"][0]["text"] == "the"
     assert repr(e).startswith("<Explanation of 4 messages; outlierness ")
-    with pytest.raises(IndexError, match="is no message"):
+    with pytest.raises(IndexError, match="expected one of the"):
         e.tokens(9)
     with pytest.raises(ValueError, match="expected a number of messages"):
         e.top(0)

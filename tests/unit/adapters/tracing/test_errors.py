@@ -106,7 +106,7 @@ class TestNotFitted:
             trace([("first", step)], NAMES[:1])
 
     def test_is_named_within_steps(self):
-        with pytest.raises(NotFittedError, match=r"Step 'pca' \(PCA\) is not fitted yet: call fit"):
+        with pytest.raises(NotFittedError, match=r"Step 'pca' \(PCA\) is not fitted yet: fit the pipeline"):
             trace([("pre", make_pipeline(StandardScaler().fit(X), PCA(), "passthrough"))], NAMES)
 
 

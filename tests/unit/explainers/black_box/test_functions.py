@@ -279,7 +279,7 @@ class TestBadInput:
             return scores
 
         with pytest.raises(
-            ValueError, match=r"gives_nan\(\) gave nan for normal row 3, expected finite numbers only"
+            ValueError, match=r"gives_nan\(\) returned nan for normal row 3, expected finite numbers only"
         ):
             explain(gives_nan)
 

@@ -155,7 +155,7 @@ def test_what_is_no_score_is_told(torch):
         module_score(torch.nn.Linear(4, 3), NORMAL)
     with pytest.raises(ValueError, match="NaN or infinite"):
         module_score(torch.nn.Sequential(torch.nn.Linear(4, 1), Rooted(torch)), NORMAL)
-    with pytest.raises(TypeError, match="gives tuple for rows, expected a tensor"):
+    with pytest.raises(TypeError, match="returns tuple for rows, expected a tensor"):
         module_score(Pair(torch), NORMAL)
     with pytest.raises(ValueError, match=r"X has 2 column\(s\)"):
         module_score(scoring(torch), NORMAL).decompose(ROWS[:, :2])
