@@ -136,7 +136,7 @@ class TestNeuralDetector:
         np.testing.assert_array_equal(loaded.decompose(ROWS).relevance, member.decompose(ROWS).relevance)
 
     def test_unfitted_model_says_to_fit(self, case):
-        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: fit the pipeline"):
+        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(case.make())
 
 

@@ -116,7 +116,7 @@ class TestAdapter:
         assert whyodd.explain(again, rows).threshold == whyodd.explain(member, rows).threshold
 
     def test_unfitted_model_says_to_fit(self, case):
-        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: fit the pipeline"):
+        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(clone(case.model))
 
 
@@ -227,7 +227,7 @@ class TestLinearModel:
             np.testing.assert_allclose(sum(terms) + unexplained, o, rtol=1e-12, atol=1e-12)
 
     def test_unfitted_model_says_to_fit(self, path):
-        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: fit the pipeline"):
+        with pytest.raises(NotFittedError, match=r"This \w+ is not fitted yet: call fit"):
             whyodd.neuralize(clone(LINEAR[path].model))
 
 

@@ -1,4 +1,4 @@
-"""Fitted models as members of the waist, with what they say of their own scores."""
+"""Turn fitted models into members of the waist, with the verdict on their own scores."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def threshold_of(model: Any, network: Any) -> float | None:
 
 
 def verdict_of(model: Any, scale: Scale) -> Verdict:
-    """What PyOD and scikit-learn keep of their scores, in units of o."""
+    """Scores that PyOD and scikit-learn models keep from training, in units of o."""
     contamination = getattr(model, "contamination", None)
     contamination = float(contamination) if isinstance(contamination, (int, float)) else None
     if hasattr(model, "decision_scores_"):

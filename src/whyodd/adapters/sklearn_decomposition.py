@@ -1,4 +1,4 @@
-"""scikit-learn's linear decompositions: what they lose of a row, or how unlikely it is."""
+"""scikit-learn's linear decompositions: their reconstruction error, or how unlikely a row is."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def judge(column: RawColumn, name: str) -> dict[str, Any]:
 
 
 def judge_labels(column: RawColumn, kind: Kind | None = None) -> dict[str, Any]:
-    """Values that are told apart; as a ``kind`` if it is known."""
+    """Values treated as categories; as a ``kind`` if it is known."""
     is_plain = column.family in LABELS
     distinct = different(column.present if is_plain else [str(value) for value in column.present])
     if len(distinct) == 1:

@@ -132,7 +132,7 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Columns with one value each: not passed on, but remembered, so that a row that deviates can be told.
+    """Columns with one value each: not passed on, but remembered, so that deviating rows can be reported.
 
     Attributes
     ----------

@@ -246,7 +246,7 @@ def _range(written: Written, found: Recognized) -> str:
 
 
 def stray_words(written: Written, strays: Sequence[Stray]) -> str:
-    """Cells that are no values, in words: "1 cell is no number and counts as missing: 'unknown' (row 17)"."""
+    """Cells that do not fit, in words: "1 cell is not a number and counts as missing: 'unknown' (row 17)"."""
     count = sum(stray.count for stray in strays)
     cells = "1 cell is" if count == 1 else f"{count:,} cells are"
     counts = "counts" if count == 1 else "count"

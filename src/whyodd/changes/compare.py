@@ -55,7 +55,7 @@ def compare(
     names: tuple[str, str] = ("old", "new"),
     made_by: str | None = None,
 ) -> Comparison:
-    """Say what changed between two tables: columns, relations between columns, groups and kinds of rows.
+    """Find what changed between two tables: columns, relations between columns, groups and kinds of rows.
 
     The rows of one table are coupled with those of the other such that the mean squared distance is
     smallest (the squared Wasserstein distance W²). It is the sum of the parts of the columns; each is

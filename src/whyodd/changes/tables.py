@@ -1,4 +1,4 @@
-"""Two tables in one space: which columns both have, and what of them can be compared."""
+"""Two tables in one space: which columns they share, and which of these can be compared."""
 
 from __future__ import annotations
 

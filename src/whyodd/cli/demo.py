@@ -32,7 +32,7 @@ _REASONS = 3
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo found: the oddest malignant rows, and how well the model tells them from benign ones."""
+    """What the demo found: the oddest malignant rows, and how well the model separates them from others."""
 
     odd_rows: list[OddRow]
     n_trained: int

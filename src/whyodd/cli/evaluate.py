@@ -62,7 +62,7 @@ agreement with dtd: rank correlation of the relevance"""
 
 @dataclass(frozen=True)
 class Detection:
-    """How well outlierness tells labelled anomalies from normal rows."""
+    """How well outlierness separates labelled anomalies from normal rows."""
 
     rows: int
     anomalies: int
@@ -267,7 +267,7 @@ def detect(found: Findings, truth: Any, notes: list[str]) -> Detection:
 
 
 def summary(told: Evaluation) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     from dataclasses import asdict
 
     return {

@@ -159,7 +159,7 @@ def fit_table(
 
 
 def summary(model: Any, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     from whyodd.findings.summary.summarize import told_column
 
     report = model.auto_report_

@@ -102,7 +102,7 @@ def score(
 
 
 def summary(found: Findings, top: int) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     scores = found.outlierness
     return {
         "rows": len(found),

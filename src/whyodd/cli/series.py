@@ -229,7 +229,7 @@ def write_table(columns: dict[str, Any], path: Path) -> None:
 
 
 def summary(found: SeriesFindings, files: Sequence[Path]) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     return {
         "headline": found.headline,
         "steps": len(found),

@@ -167,7 +167,7 @@ def types_of(texts: list[str] | None) -> dict[str, str]:
 
 
 def check_inputs(data: Path, train: Path | None, model: Path | None, share: float | None = None) -> None:
-    """Say what is wrong with the files to read, before anything is read."""
+    """Check the input files before reading any of them."""
     if model is not None and share is not None:
         raise typer.BadParameter(
             "--share is a share of the training rows, which --model no longer has. Pass it to whyodd "
@@ -181,7 +181,7 @@ def check_inputs(data: Path, train: Path | None, model: Path | None, share: floa
 
 
 def check_learned(model: Path | None, train: Path | None) -> None:
-    """Say what is wrong with what the rows are judged by."""
+    """Check the model or training table that judges the rows."""
     if train is not None and model is not None:
         raise typer.BadParameter(
             "--train cannot be used with --model, which has already learned. Leave one out."

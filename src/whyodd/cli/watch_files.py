@@ -1,4 +1,4 @@
-"""Streams in and out: bytes read as they come, and lines appended such that none is torn."""
+"""Streams in and out: bytes read as they arrive, and lines appended whole."""
 
 from __future__ import annotations
 

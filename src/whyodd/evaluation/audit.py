@@ -106,7 +106,7 @@ class Audit:
 
     @property
     def n_calm(self) -> int:
-        """Items that were looked at, but in which nothing stands out."""
+        """Items in which nothing stands out."""
         return self.n_items - sum(map(len, self.patterns))
 
     def to_frame(self) -> Any:
@@ -166,7 +166,7 @@ class Audit:
 
 
 def audit(e: Any) -> Audit:
-    """Tell which few patterns of relevance recur, and whether most of the detection rests on one of them.
+    """Find the few patterns of relevance that recur, and whether most of the detection rests on one of them.
 
     A model may be right for a wrong reason, as Clever Hans was: it looks at the frame of pictures, at a
     stamp, at a column that gives the answer away. One explanation does not show that, many together do [1]_.

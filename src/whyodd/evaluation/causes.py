@@ -45,12 +45,12 @@ class Causes:
         return {name: mean_and_error(values)[1] for name, values in asdict(self).items()}
 
     def to_frame(self) -> Any:
-        """Data frame with a line for each outlier or segment (pandas, or what else is installed)."""
+        """Data frame with a line for each outlier or segment (pandas, or another installed package)."""
         return build_frame(asdict(self), None)
 
 
 def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
-    """Judge relevance where it is known which variables are to blame.
+    """Judge relevance against the known variables to blame.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def causes_of_found(relevance: Any, is_found: Any, truth: Any, segments: Any) ->
 
 
 def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
-    """Outlierness from which on the rows of a series are called odd with the best F1, segment by segment.
+    """Threshold on the outlierness with the best F1, segment by segment.
 
     A stretch of anomalous rows of which one is called odd counts as found as a whole (point adjustment). The
     threshold is chosen by the truth: it tells what could be found at best, not what would be.

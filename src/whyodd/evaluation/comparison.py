@@ -38,7 +38,7 @@ _MOVES, _SCALE, _STEPS = 5, 0.01, 16
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """An explanation, and what it may be judged by.
+    """An explanation, and the information needed to judge it.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def compare(
     random_state: int | None = None,
     progress: bool = False,
 ) -> Any:
-    """Compare ways to explain the same rows: a line for each method, a column for each metric.
+    """Compare explanation methods on the same rows: a line for each method, a column for each metric.
 
     Parameters
     ----------

@@ -172,7 +172,7 @@ def _flip_rows(
 def flip_explanation(
     e: Explanation, relevances: Mapping[str, Any], *, checkpoints: int | None = None
 ) -> dict[str, Wide]:
-    """Flipping curves of the rows of an explanation, without need of the model.
+    """Flipping curves of an explanation's rows; the model is not needed.
 
     Parameters
     ----------

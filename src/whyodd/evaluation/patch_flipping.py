@@ -43,7 +43,7 @@ def flip_items(
     progress: bool,
     n_jobs: int | None,
 ) -> dict[str, Wide]:
-    """O = Σ_t o_t of each item (n, S + 1) by each method, while pixels are taken away in S steps."""
+    """O = Σ_t o_t of each item (n, S + 1) by each method, while pixels are removed in S steps."""
     given = model.read_items(items)
     steps = _CHECKPOINTS if checkpoints is None else int(checkpoints)
     lists = {name: _relevance_of(relevance, given) for name, relevance in methods.items()}

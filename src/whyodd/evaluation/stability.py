@@ -109,7 +109,7 @@ def stability(
 def stability_of(
     e: Explanation, *, scale: float = 0.01, n: int = 10, random_state: int | None = None
 ) -> Stability:
-    """Stability of an explanation around its rows, without need of the model; see :func:`stability`."""
+    """Stability of an explanation around its rows; the model is not needed. See :func:`stability`."""
     return Probe.near(e, random_state).stability(scale, n, random_state)
 
 

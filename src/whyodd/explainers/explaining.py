@@ -1,4 +1,4 @@
-"""The way in: ``explain`` for any model and what it judges."""
+"""The entry point: ``explain`` for any model and data."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def explain_prepared(
     rows: Indices | None = None,
     ids: tuple[Any, ...] | None = None,
 ) -> Explanation:
-    """Explain rows that are prepared already, by any method; otherwise as :func:`explain`.
+    """Explain prepared rows by any method; otherwise like :func:`explain`.
 
     Whoever scores a large table in blocks keeps what is worth it of each, ``rows.take(odd)``, and hands it on
     here, all as one (``PreparedRows.joined``): nothing is transformed twice.
@@ -303,7 +303,7 @@ def explanation_of(
 
 
 def explained_by(e: Explanation, method: str, *, random_state: int | None = None) -> Explanation:
-    """Explanation of the rows of another one by another method, without need of the model.
+    """Explain the rows of an explanation by another method; the model is not needed.
 
     Parameters
     ----------

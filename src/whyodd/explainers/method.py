@@ -1,4 +1,4 @@
-"""What a method of explanation is given and what it declares: a task in, relevance out."""
+"""The interface of explanation methods: a task in, relevance out."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Method:
 
     @property
     def compares_with_normal(self) -> bool:
-        """Whether normal rows that are given are what it compares with."""
+        """Whether it compares with the normal rows that are passed."""
         return True
 
     @property

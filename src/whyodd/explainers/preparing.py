@@ -1,4 +1,4 @@
-"""From a model and what people pass as X to what is explained: a network, its inputs, and the way back."""
+"""Turn a model and X into a network, its inputs, and the way back to the columns."""
 
 from __future__ import annotations
 

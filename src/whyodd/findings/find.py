@@ -167,7 +167,7 @@ def find_in(
     progress: bool = False,
     **more: Any,
 ) -> Findings:
-    """Find what is odd in a table that has a name; otherwise as :func:`find`.
+    """Find what is odd in a named table; otherwise like :func:`find`.
 
     ``more``: further attributes of :class:`Findings`.
     """
@@ -256,7 +256,7 @@ def learn(
 
 
 def check_not_id(given: str | Sequence[str] | None, id_column: str | None) -> None:
-    """Refuse context that names the rows, of which no two are alike."""
+    """Refuse a context column that names the rows, since no two rows share a name."""
     if id_column is not None and id_column in context_names(given):
         raise ValueError(
             f"Column {id_column!r} names the rows, so it cannot also be their context. Choose another."
@@ -268,7 +268,7 @@ def _of_table(message: str) -> str:
 
 
 def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> Any:
-    """The columns that the model was fitted on, as far as it looks at them; the others are told in a note."""
+    """The columns that the model was fitted on and uses; a note lists the others."""
     fitted, frame = getattr(model, "feature_names_in_", None), as_frame(table.frame)
     if fitted is None or frame is None or known is table:
         return table.frame

@@ -26,7 +26,7 @@ _MODELS: dict[type, str] = {ImageDetector: "images", SeriesDetector: "series", T
 
 
 def kind_of(data: Any, model: Any, given: str | None) -> str:
-    """The kind that was named, else that of the model, else what the data look like."""
+    """The given kind, else the model's kind, else a guess from the data."""
     if given is not None and given not in (TABLE, *FINDERS):
         names = ", ".join(map(repr, (TABLE, *FINDERS)))
         raise ValueError(f"kind={given!r}: expected one of {names}.")
@@ -37,7 +37,7 @@ def kind_of(data: Any, model: Any, given: str | None) -> str:
 
 
 def find_in_items(data: Any, train: Any, kind: str, **options: Any) -> Any:
-    """Find what is odd among items that are no rows; options that are only for tables must be None."""
+    """Find what is odd among images, series or messages; options for tables must be None."""
     names = ("fdr", "groups", "types", "given", "id_column")
     only_tables = [name for name in names if options.pop(name, None) is not None]
     if options.pop("method") != "dtd":

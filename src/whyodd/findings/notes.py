@@ -157,7 +157,7 @@ def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:
 
 
 def notes_on_feedback(model: Any) -> Iterator[str]:
-    """What people told the model of single rows."""
+    """The feedback on single rows that the model holds."""
     said = getattr(model, "feedback_", ())
     if said:
         words = [

@@ -59,7 +59,7 @@ class SeriesFindings(Findings):
 
     @cached_property
     def explanation(self) -> SeriesExplanation:
-        """Of all events, the oddest first; of the one oddest place if no step is odd."""
+        """Explanation of all events, the oddest first, or of the oddest place if no step is odd."""
         assert self.series is not None
         assert self.scores is not None
         return SeriesExplanation.of(self.model, self.series, self.scores, float(self.threshold or 0.0))

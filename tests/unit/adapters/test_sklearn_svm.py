@@ -74,7 +74,7 @@ def test_network_passes_through():
 
 
 def test_unfitted_model_says_to_fit():
-    with pytest.raises(NotFittedError, match=r"OneClassSVM is not fitted yet: fit the pipeline"):
+    with pytest.raises(NotFittedError, match=r"OneClassSVM is not fitted yet: call fit"):
         whyodd.neuralize(OneClassSVM())
 
 

@@ -34,7 +34,7 @@ _PATIENCE, _LONG, _VERY_LONG = 5.0, 10.0, 180.0
 
 @dataclass
 class Caller:
-    """Calls a function, and turns what is wrong with its answers into a sentence.
+    """Calls a function, and raises a clear error if its answers are wrong.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Caller:
             )
 
     def tell_cost(self, rows: int, *, aloud: bool) -> None:
-        """Say what it will cost to call the function on so many more rows.
+        """Log how long it will take to call the function on this many more rows.
 
         To everybody where it takes long, with advice where it takes minutes.
         """
