@@ -189,7 +189,7 @@ class Findings:
 
     @cached_property
     def explanation(self) -> Any:
-        """Explanation of the odd items, the oddest first, with a few more if few are odd; made on first use."""
+        """Explanation of the odd items, the oddest first, and a few more if few are; made on first use."""
         e = self.explain(self.order[: self.n_explained])
         _ = getattr(e, "direction", None)  # once for all: parts of an explanation take it along
         return e
