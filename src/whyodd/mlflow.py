@@ -134,8 +134,8 @@ def load_model(model_uri: str) -> Any:
     flavors = mlflow.models.Model.load(str(folder)).flavors
     if FLAVOR_NAME not in flavors:
         raise ValueError(
-            f"{model_uri} was not logged by whyodd.mlflow, but as {', '.join(map(repr, flavors))}: "
-            "load it with the flavour that it was logged by."
+            f"{model_uri} was not logged by whyodd.mlflow, but as {', '.join(map(repr, flavors))}: load it "
+            "with the flavour that logged it."
         )
     return load(folder / flavors[FLAVOR_NAME]["data"])
 

@@ -81,7 +81,8 @@ def explain(
     carried = [] if id_column is not None else list(inputs)
     if taken := {field.name for field in told} & {field.name for field in carried}:
         raise ValueError(
-            f"frame has a column {min(taken)!r}, which the result has too. Rename it, or pass id_column."
+            f"frame has a column {min(taken)!r}, a name that the result uses too. Rename it, or "
+            "pass id_column."
         )
     packed = frame.sparkSession.sparkContext.broadcast(explainer.to_bytes())
     schema = pa.schema([*carried, *told])

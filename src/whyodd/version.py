@@ -1,3 +1,3 @@
-"""The version, alone: every layer may tell it."""
+"""The version, in one place: every layer may import it, and the build reads it."""
 
 __version__ = "0.2.0"

@@ -176,7 +176,7 @@ def test_print_shows_everything_and_no_controls(visit):
     assert opened(page) == list(range(1, 13))
     heights = "all => Math.min(...all.map(each => each.getBoundingClientRect().height))"
     assert page.locator(".card").evaluate_all(heights) > 200
-    assert page.get_by_text("A model has learned what normal looks like").is_visible()
+    assert page.get_by_text("A model has learned what is normal").is_visible()
     assert not any(each.is_visible() for each in page.locator("#filter, #expand, #more, nav").all())
 
 

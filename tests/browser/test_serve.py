@@ -98,7 +98,7 @@ def comparison(server, tables, tmp_path_factory, browser):
 
 def upload(page, path):
     page.set_input_files("#file", path)
-    page.get_by_role("button", name="Look at its columns").click()
+    page.get_by_role("button", name="Check its columns").click()
     page.get_by_role("heading", name="Columns", exact=True).wait_for()
 
 
@@ -242,7 +242,7 @@ def test_without_scripts_everything_is_there(come, server, findings):
     page.get_by_role("link", name="A-0020").click()
     page.get_by_role("button", name="It is fine").click()
     assert "fine" in status(page)
-    page.get_by_role("button", name="Take the mark away").click()
+    page.get_by_role("button", name="Remove the mark").click()
     assert status(page) == "Not marked yet."
 
 
@@ -285,7 +285,7 @@ def test_nothing_keeps_anybody_out(come, server, findings, comparison, width, sc
 def test_who_is_asked_for_a_password_can_read_it(browser, scheme):
     context = browser.new_context(viewport={"width": 390, "height": 900}, color_scheme=scheme)
     asking = context.new_page()
-    asking.set_content(filled("login.html", 403, mistake="That is not the password.").body.decode())
+    asking.set_content(filled("login.html", 403, mistake="The password is wrong.").body.decode())
     keeps_nobody_out(asking)
     context.close()
 
@@ -308,7 +308,7 @@ def test_a_crash_loses_nothing(come, tables, tmp_path):
     # A second one waits for its turn, and pages are there meanwhile.
     second = come(first)
     second.set_input_files("#file", tables / "tuesday.csv")
-    second.get_by_role("button", name="Look at its columns").click()
+    second.get_by_role("button", name="Check its columns").click()
     second.get_by_text("1 other first").wait_for()
     second.goto(f"{first.origin}{findings}/rows/7")
     second.get_by_role("button", name="It is fine").click()
@@ -334,7 +334,7 @@ def test_work_can_be_stopped_and_tried_again(come, server, tables, findings):
     child = server.child()
     child.send_signal(signal.SIGSTOP)
     page.set_input_files("#file", tables / "tuesday.csv")
-    page.get_by_role("button", name="Look at its columns").click()
+    page.get_by_role("button", name="Check its columns").click()
     page.locator("progress").wait_for()
     keeps_nobody_out(page)
     page.get_by_role("button", name="Stop").click()

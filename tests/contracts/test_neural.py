@@ -246,7 +246,7 @@ def test_what_cannot_be_read_is_told():
 def test_a_score_that_falls_with_the_distance_is_told():
     model = NEURAL["pyod.models.lunar.LUNAR"][0].fit(X)
     model.network.final_norm.weight.data.fill_(-1.0)
-    with pytest.raises(whyodd.UnsupportedModelError, match="falls with the distance"):
+    with pytest.raises(whyodd.UnsupportedModelError, match="falls as neighbours get further away"):
         whyodd.neuralize(model)
 
 

@@ -286,7 +286,9 @@ class TestExplainer:
     def test_explains_every_model(self, method, name):
         model = MODELS[name]().fit(X)
         if not offers(whyodd.neuralize(model), *EXPLAINERS[method].needs):
-            with pytest.raises(whyodd.UnsupportedModelError, match=f"method='{method}' is not for it"):
+            with pytest.raises(
+                whyodd.UnsupportedModelError, match=f"method='{method}' does not work with this model"
+            ):
                 self.explained(method, model, self.rows[:1])
             return
         if method in ONE_CENTER and whyodd.neuralize(model).n_centers == 1:

@@ -1,4 +1,4 @@
-"""Feature flipping as plain loops: Ψ in full, variables set to 0 one after the other, o(Ψ) computed anew.
+"""Feature flipping as plain loops: Ψ in full, variables set to 0 one after the other, o(Ψ) computed again.
 
 Written from the paper's appendix ("Pixel flipping procedure") and the formulas of the design, section 2. Of a
 network, a metric, a pooling and a fitted scale only parameters are read.

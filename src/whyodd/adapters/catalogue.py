@@ -11,7 +11,7 @@ from whyodd.models.registry import MODELS
 
 DISTILLED, CANNOT = "distilled", "cannot"
 _MANY_CALLS = "thousands of calls' worth of rows"
-_CONSERVED_BY_STUDENTS = "R of a student, and what it misses, add up to o"
+_CONSERVED_BY_STUDENTS = "R of the student, and what it misses, add up to o"
 
 # The models of the package, by their names in MODELS: what o is, and what explaining takes.
 OWN: dict[str, tuple[str, Family]] = {
@@ -29,17 +29,17 @@ OWN: dict[str, tuple[str, Family]] = {
 
 # Detectors that are explained by their scores alone, by class path, and why nothing more is known of them.
 BLACK_BOXES: dict[str, str] = {
-    "pyod.models.abod.ABOD": "a variance of angles is no sum over variables",
+    "pyod.models.abod.ABOD": "a variance of angles does not split into a sum over variables",
     "pyod.models.alad.ALAD": "a difference inside an adversarial network",
     "pyod.models.anogan.AnoGAN": "a difference from a generated row, inside an adversarial network",
-    "pyod.models.devnet.DevNet": "what a network learned from labels",
-    "pyod.models.dif.DIF": "trees that cut what random networks make of a row",
+    "pyod.models.devnet.DevNet": "a network trained on labels",
+    "pyod.models.dif.DIF": "trees on random network features of a row",
     "pyod.models.hdbscan.HDBSCAN": "an average of scores of neighbours, whatever their distance",
     "pyod.models.mo_gaal.MO_GAAL": "the discriminator of an adversarial network",
     "pyod.models.qmcd.QMCD": "products over variables, summed over all rows",
     "pyod.models.so_gaal.SO_GAAL": "the discriminator of an adversarial network",
     "pyod.models.so_gaal_new.SO_GAAL": "the discriminator of an adversarial network",
-    "pyod.models.xgbod.XGBOD": "boosted trees that learned from labels",
+    "pyod.models.xgbod.XGBOD": "boosted trees trained on labels",
 }
 
 

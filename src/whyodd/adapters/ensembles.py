@@ -72,14 +72,15 @@ def ensemble(
     if combine not in ("average", "maximum"):
         raise ValueError(f"combine={combine!r}: expected 'average' or 'maximum'.")
     if combine == "maximum" and weights is not None:
-        raise ValueError("weights are for combine='average': a maximum has none. Leave them out.")
+        raise ValueError("weights are only for combine='average': a maximum has none. Leave them out.")
     if not len(models):
-        raise ValueError("An ensemble needs at least one fitted model, but none came.")
+        raise ValueError("Expected at least one fitted model, got none. Pass the ensemble's members.")
     members = [_member(model, "An ensemble") for model in models]
     sizes = {member.n_features for member in members}
     if len(sizes) != 1:
         raise ValueError(
-            f"The models of an ensemble must be fitted on the same columns, but have {sorted(sizes)} of them."
+            f"Expected models fitted on the same columns, got models with {sorted(sizes)} columns. "
+            "Fit them on the same table."
         )
     parts = [Part(member, _scale(member), *_spread(member, normal)) for member in members]
     counts = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -123,9 +124,9 @@ def from_suod(model: Any) -> EnsembleScore:
     ):
         if np.ravel(inside.approx_flags)[k]:
             raise UnsupportedModelError(
-                f"SUOD scores rows by a {type(inside.approximators[k]).__name__} that imitates its "
-                f"{type(estimator).__name__}, expected the {type(estimator).__name__} itself. "
-                "Fit it again with SUOD(approx_flag_global=False)."
+                f"SUOD scores rows with a {type(inside.approximators[k]).__name__} that imitates its "
+                f"{type(estimator).__name__}, expected the {type(estimator).__name__} itself. Fit it again "
+                "with SUOD(approx_flag_global=False)."
             )
         # As SUOD itself tells that there is no projection.
         is_projected = not np.array_equal(matrix, np.ones((d, d)))
@@ -180,8 +181,8 @@ def _part(model: Any, name: str, **fields: Any) -> Part:
     member = _member(model, name)
     if fields.get("through") is not None and not offers(member, "through"):
         raise UnsupportedModelError(
-            f"{name} shows its {type(model).__name__} random projections of the columns, through which only "
-            "models of distances are explained. Fit it again without projections."
+            f"{name} gives its {type(model).__name__} random projections of the columns. Only distance "
+            "models can be explained through these. Fit it again without projections."
         )
     return Part(member, _scale(member), **fields)
 
@@ -193,7 +194,8 @@ def _member(model: Any, name: str) -> Any:
         return neuralize(model)
     except UnsupportedModelError as error:
         raise UnsupportedModelError(
-            f"{name} is explained through its members, but not through {class_path(type(model))}: {error}"
+            f"{name} is explained through its members, but one of them cannot be explained: "
+            f"{class_path(type(model))}: {error}"
         ) from error
 
 
@@ -240,7 +242,7 @@ def _one_sided(parts: list[Part], combination: Combination, name: str) -> tuple[
     """The parts, unless a maximum would be taken of a score that has no smallest value."""
     if not isinstance(combination, Average) and any(isinstance(part.score, LinearScore) for part in parts):
         raise UnsupportedModelError(
-            f"{name} takes the maximum of a linear score, which has no smallest value to count from. "
-            "Fit it again with combination='average', or with another kernel."
+            f"{name} takes the maximum of a linear score, which has no lower bound to measure from. Fit it "
+            "again with combination='average', or with another kernel."
         )
     return tuple(parts)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class UnsupportedModelError(TypeError):
-    """The model, or this setting of it, is not explained; the message says what is, and what to do."""
+    """The model, or one of its settings, cannot be explained; the message says which can, and what to do."""

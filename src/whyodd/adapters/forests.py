@@ -146,13 +146,13 @@ def _require_plain_trees(model: Any) -> None:
         given = getattr(model, name)
         if given != wanted:
             raise UnsupportedModelError(
-                f"isotree.IsolationForest({name}={given!r}) does not score by the depth of splits of single "
-                f"variables, expected {name}={wanted!r}. Fit it again with {name}={wanted!r}."
+                f"isotree.IsolationForest({name}={given!r}) does not score by the depth of single-variable "
+                f"splits: expected {name}={wanted!r}. Fit it again with {name}={wanted!r}."
             )
     if model._ncols_categ > 0:
         raise UnsupportedModelError(
-            "isotree.IsolationForest was fitted on categories, which its trees split in a way of their own; "
-            "expected numbers only. Encode the categories before it."
+            "isotree.IsolationForest was fitted on categories, which its trees split in their own way: "
+            "expected numbers only. Encode the categories before fitting."
         )
 
 

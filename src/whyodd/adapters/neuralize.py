@@ -1,4 +1,4 @@
-"""Fitted models as members of the waist, with what they say of their own scores."""
+"""Turn fitted models into members of the waist, with the verdict on their own scores."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def threshold_of(model: Any, network: Any) -> float | None:
 
 
 def verdict_of(model: Any, scale: Scale) -> Verdict:
-    """What PyOD and scikit-learn keep of their scores, in units of o."""
+    """Scores that PyOD and scikit-learn models keep from training, in units of o."""
     contamination = getattr(model, "contamination", None)
     contamination = float(contamination) if isinstance(contamination, (int, float)) else None
     if hasattr(model, "decision_scores_"):
@@ -132,8 +132,8 @@ def _is_foreign(thing: object) -> bool:
 def _of_another_version(model: object, error: AttributeError) -> str:
     name = public_path(class_path(type(model)))
     return (
-        f"This {name} has no attribute {error.name!r}, which one of the installed version has: it was "
-        f"fitted or pickled by another version of {name.split('.')[0]}. Fit it again with this version."
+        f"This {name} has no attribute {error.name!r}, which the installed version has. It was fitted or "
+        f"pickled by another version of {name.split('.')[0]}. Fit it again with this version."
     )
 
 
@@ -144,19 +144,20 @@ def _unsupported(model: object) -> str:
         return f"Expected a fitted model, got {type(model).__name__}. Pass the model first, then the rows."
     if hasattr(model, "steps"):
         return (
-            "A pipeline is no distance network; its last step may be one. "
-            "Pass neuralize(pipeline[-1]), or the whole pipeline to whyodd.explain."
+            "A pipeline is not a distance network, but its last step may be. Pass neuralize(pipeline[-1]), "
+            "or the whole pipeline to whyodd.explain."
         )
     if hasattr(model, "explain"):
         name = type(model).__name__
-        return f"{name} is made of networks and explains what it is given itself: call model.explain(...)."
+        return f"{name} is built from networks and has its own explain method: call model.explain(...)."
     refusal = find_entry(REFUSALS, model)
     if refusal is not None:
         return f"{type(model).__name__} {refusal}"
     name, close = public_path(class_path(type(model))), ", ".join(_close_to(type(model).__name__))
     return (
-        f"Nothing is known of the inside of {name}. If it scores rows, whyodd.explain(model, X, normal=rows) "
-        f"explains it by its scores alone. Exactly explained are {close} and others: run whyodd models."
+        f"whyodd does not know how {name} works inside. If it scores rows, whyodd.explain(model, X, "
+        f"normal=rows) explains it from its scores alone. Exactly explained are {close} and others: run "
+        "whyodd models."
     )
 
 

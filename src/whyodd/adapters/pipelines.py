@@ -21,7 +21,7 @@ _SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
 
 def split_pipeline(model: Any) -> tuple[Steps, Any]:
-    """Steps before the model, none if it is no pipeline, and the model itself; pipelines may be nested."""
+    """Steps before the model (none if it is not a pipeline) and the model itself; pipelines may be nested."""
     steps: list[tuple[str, Any]] = []
     prefix, model = "", _best(model)
     while find_entry(_PIPELINES, model):

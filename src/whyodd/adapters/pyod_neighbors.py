@@ -38,9 +38,9 @@ def clusters_of_cblof(model: Any) -> ClusterDistance:
     names = find_entry(_DECIDING_POINTS, clustering)
     if names is None:
         raise UnsupportedModelError(
-            f"CBLOF with the clustering {class_path(type(clustering))} does not put rows into the cluster of "
-            "the nearest center, expected k-means, BIRCH, mean shift or affinity propagation. "
-            "Fit it again with CBLOF(clustering_estimator=KMeans(...))."
+            f"CBLOF with the clustering {class_path(type(clustering))} does not assign rows to the nearest "
+            "center: expected k-means, BIRCH, mean shift or affinity propagation. Fit it again with "
+            "CBLOF(clustering_estimator=KMeans(...))."
         )
     points = np.asarray(getattr(clustering, names[0]), dtype=np.float64)
     labels = np.arange(len(points)) if names[1] is None else getattr(clustering, names[1])

@@ -162,9 +162,8 @@ def _batch_norm(model: Any) -> tuple[float, float]:
 def _require_rising(model: Any) -> None:
     if _batch_norm(model)[0] <= 0.0:
         raise UnsupportedModelError(
-            "LUNAR has learned a score that falls with the distance to the neighbours, expected one that "
-            "grows. "
-            "Fit it again with more epochs or another random_state."
+            "LUNAR learned a score that falls as neighbours get further away: expected one that rises. Fit "
+            "it again with more epochs or another random_state."
         )
 
 

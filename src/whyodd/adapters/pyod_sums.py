@@ -87,8 +87,8 @@ def from_pyod_mad(model: Any) -> TermsScore:
     _require_fitted(model)
     if not model.median_diff_ > 0.0:
         raise UnsupportedModelError(
-            "MAD was fitted on values of which at least half are equal, so that it divides by a median "
-            "deviation of 0; expected one above 0. Fit it on values that vary, or use ECOD."
+            "MAD was fitted on values of which at least half are equal, so it divides by a median deviation "
+            "of 0: expected one above 0. Fit it on values that vary, or use ECOD."
         )
     spread = float(model.median_diff_) / _MAD_FACTOR
     return TermsScore(RobustDeviations(np.array([float(model.median_)]), np.array([spread])))
@@ -130,8 +130,9 @@ def from_pyod_pca(model: Any) -> WeightedDistances:
         weights = 1.0 / shares
     if not np.isfinite(weights).all():
         raise UnsupportedModelError(
-            f"PCA divides by the variance of {int(np.sum(~np.isfinite(weights)))} selected component(s) that "
-            "have none, expected a finite score. Fit it again with fewer n_components, or weighted=False."
+            f"PCA divides by the variance of {int(np.sum(~np.isfinite(weights)))} selected component(s) "
+            "whose variance is 0: expected a finite score. Fit it again with fewer n_components, or "
+            "weighted=False."
         )
     d = np.shape(model.selected_components_)[1]
     mean, scale = np.zeros(d), np.ones(d)

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 _TOGETHER = (
-    "scores the rows of one call against each other and keeps none of training, so that no row has a score "
-    "of its own; expected a model that scores rows one by one. Fit pyod.models.{instead} instead."
+    "scores the rows of one call against each other and keeps no training rows, so no row has a score of "
+    "its own: expected a model that scores rows one by one. Fit pyod.models.{instead} instead."
 )
 _AMONG_OTHERS = (
-    "scores a row by the other rows of the same call, so that no row has a score of its own; expected a "
+    "scores a row against the other rows of the same call, so no row has a score of its own: expected a "
     "model that scores rows one by one. Fit pyod.models.{instead} instead."
 )
 _TRANSDUCTIVE = (
-    "has scores for what it was fitted on only and keeps no function of a row; expected a model that scores "
+    "has scores only for the data it was fitted on and cannot score a new row: expected a model that scores "
     "new rows. Fit one to columns that describe its {items} instead."
 )
 _ITEMS = (
-    "scores {items}, not rows of a table; expected rows and columns. Pass model.detector_ and the rows that "
+    "scores {items}, not table rows: expected rows and columns. Pass model.detector_ and the rows that "
     "reach it, or fit a {instead}."
 )
 _SERIES = (
-    "scores a whole series, not rows of a table; expected rows and columns. "
-    "Fit a whyodd.PatchModel to the series, which explains them."
+    "scores a whole series, not table rows: expected rows and columns. Fit a whyodd.PatchModel to the "
+    "series instead: it explains them."
 )
 
 # Keyed by class path, as the adapters are. The name of the model comes before.
 REFUSALS: dict[str, str] = {
     "pyod.models.audio_ae.AudioAE": (
-        "scores recordings, not rows of a table; expected rows and columns. "
-        "Fit a model to columns that describe the recordings."
+        "scores recordings, not table rows: expected rows and columns. Fit a model to columns that describe "
+        "the recordings."
     ),
     "pyod.models.cd.CD": _AMONG_OTHERS.format(instead="mcd.MCD"),
     "pyod.models.cof.COF": _TOGETHER.format(instead="lof.LOF"),
     "pyod.models.embedding.EmbeddingOD": _ITEMS.format(
-        items="what an encoder makes of texts or images", instead="whyodd.TextModel or whyodd.PatchModel"
+        items="an encoder's output for texts or images", instead="whyodd.TextModel or whyodd.PatchModel"
     ),
     "pyod.models.embedding.MultiModalOD": (
-        "scores several kinds of data at once, not rows of a table; expected rows and columns. "
-        "Explain the detector of each kind by itself."
+        "scores several kinds of data at once, not table rows: expected rows and columns. Explain the "
+        "detector for each kind separately."
     ),
     "pyod.models.lmdd.LMDD": _AMONG_OTHERS.format(instead="knn.KNN"),
     "pyod.models.loci.LOCI": _TOGETHER.format(instead="lof.LOF"),

@@ -1,4 +1,4 @@
-"""What was made of a fitted model, kept as long as the model lives and stays as it is."""
+"""Cache of values derived from a fitted model, kept while the model exists unchanged."""
 
 from __future__ import annotations
 

@@ -30,6 +30,6 @@ def require_euclidean(model: object, metric: Any, parameters: Mapping[str, Any] 
         return
     settings = ", ".join([f"metric={metric!r}", *(f"{name}={value!r}" for name, value in given.items())])
     raise UnsupportedModelError(
-        f"{type(model).__name__} measures distances with {settings}, expected Euclidean ones "
+        f"{type(model).__name__} measures distances with {settings}, expected Euclidean distances "
         "(metric='euclidean', or 'minkowski' with p=2). Fit it again with metric='euclidean'."
     )

@@ -1,4 +1,4 @@
-"""scikit-learn's linear decompositions: what they lose of a row, or how unlikely it is."""
+"""scikit-learn's linear decompositions: their reconstruction error, or how unlikely a row is."""
 
 from __future__ import annotations
 
@@ -120,6 +120,6 @@ def _require_loss(model: Any, components: Floats) -> None:
     k, d = components.shape
     if k >= d:
         raise UnsupportedModelError(
-            f"{type(model).__name__} keeps {k} component(s) of {d} variable(s) and loses nothing of any row; "
-            f"expected fewer. Fit it again with n_components below {d}."
+            f"{type(model).__name__} keeps {k} component(s) of {d} variable(s) and reconstructs every row "
+            f"perfectly: expected fewer components. Fit it again with n_components below {d}."
         )

@@ -53,8 +53,9 @@ def from_kernel_density(model: Any) -> DistanceNetwork:
     """
     if model.kernel not in _DEGREES:
         raise UnsupportedModelError(
-            f"KernelDensity(kernel={model.kernel!r}) has a kernel that is 0 far away, where no row is odder "
-            "than another; expected kernel='gaussian' or 'exponential'. Fit it again with one of these."
+            f"KernelDensity(kernel={model.kernel!r}) uses a kernel that is 0 far away, where no row is "
+            "odder than another: expected kernel='gaussian' or 'exponential'. Fit it again with one of "
+            "these."
         )
     require_euclidean(model, model.metric, model.metric_params)
     require_fitted(model, "tree_")

@@ -1,4 +1,4 @@
-"""scikit-learn's kernel PCA as what it cannot reconstruct: Hoffmann's measure of novelty."""
+"""scikit-learn's kernel PCA, scored by its reconstruction error: Hoffmann's measure of novelty."""
 
 from __future__ import annotations
 

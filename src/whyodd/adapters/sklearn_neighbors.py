@@ -47,8 +47,8 @@ def from_nearest_neighbors(model: Any) -> DistanceNetwork | NeighborDistances:
     require_fitted(model, "n_samples_fit_")
     if model.n_neighbors > model.n_samples_fit_:
         raise ValueError(
-            f"NearestNeighbors(n_neighbors={model.n_neighbors}) was fitted on {model.n_samples_fit_} rows, "
-            "which are not that many neighbours. Lower n_neighbors, or fit it on more rows."
+            f"NearestNeighbors(n_neighbors={model.n_neighbors}) was fitted on only {model.n_samples_fit_} "
+            "rows, too few for that many neighbours. Lower n_neighbors, or fit it on more rows."
         )
     return neighbor_network(model, Nearest.mean(model.n_neighbors))
 
@@ -90,9 +90,9 @@ def from_local_outlier_factor(model: Any) -> DistanceNetwork | NeighborDistances
     """
     if not model.novelty:
         raise UnsupportedModelError(
-            "LocalOutlierFactor(novelty=False) has no score for new rows, expected novelty=True. "
-            "Fit it again with LocalOutlierFactor(novelty=True); its training rows are then explained "
-            "without themselves, as novelty=False scores them."
+            "LocalOutlierFactor(novelty=False) has no score for new rows: expected novelty=True. Fit it "
+            "again with LocalOutlierFactor(novelty=True). Each training row is then explained without "
+            "itself, as novelty=False scores it."
         )
     require_fitted(model, "n_samples_fit_")
     k = model.n_neighbors_
@@ -107,8 +107,8 @@ def neighbor_network(search: Any, pooling: Pooling) -> DistanceNetwork | Neighbo
     """
     if not hasattr(search, "n_features_in_"):
         raise UnsupportedModelError(
-            f"This {type(search).__name__} was fitted on a tree, which does not tell its metric. "
-            "Fit it again on the rows themselves."
+            f"This {type(search).__name__} was fitted on a tree, which does not store its metric. Fit it "
+            "again on the rows themselves."
         )
     metric, given = search.effective_metric_, search.effective_metric_params_ or {}
     parameters = {name: value for name, value in given.items() if value is not None}

@@ -107,7 +107,7 @@ def _layer(linear: Any, following: list[Any], before: Any) -> DenseLayer:
 
 def _unknown(module: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"A layer of the model is {class_path(type(module))}, expected linear layers with batch norm, "
-        "dropout and the usual activations. Pass the torch module itself: "
-        "whyodd.explain(module, X, normal=rows)."
+        f"The model has the layer {class_path(type(module))}, expected linear layers with batch norm, "
+        "dropout and the usual activations. Pass the torch module itself: whyodd.explain(module, X, "
+        "normal=rows)."
     )

@@ -179,7 +179,9 @@ def _check_options(max_rows: object, random_state: object) -> None:
 
 def _check_enough(table: RawTable) -> None:
     if table.n_rows < 2:
-        raise ValueError("frame has one row, expected at least two: what is normal shows in many rows.")
+        raise ValueError(
+            "frame has one row, expected at least two: one row alone cannot show what is normal. Add rows."
+        )
 
 
 def _check_any_used(columns: Sequence[Column]) -> None:

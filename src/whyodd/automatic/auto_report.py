@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AutoReport:
-    """How ``whyodd.auto`` uses each column, and what it learned; ``print`` it.
+    """How ``whyodd.auto`` uses each column, and which model it trained; ``print`` shows it.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-_NOTE = "rows are compared with rows alike in it"
+_NOTE = "each row is compared with rows that are alike in it"
 _DAY, _HOUR, _NO_HOUR = 86_400.0, 3_600.0, 24
 _THURSDAY = 3  # when seconds begin to count
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -45,7 +45,7 @@ def context_names(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names of context columns, each once; one may come alone."""
     names = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"given={given!r}: expected names of columns, as in ['machine', 'time'].")
+        raise TypeError(f"given={given!r}: expected column names, for example ['machine', 'time'].")
     return tuple(dict.fromkeys(names))
 
 
@@ -54,15 +54,15 @@ def with_context(columns: Sequence[Column], given: Sequence[str]) -> list[Column
     names = [column.name for column in columns]
     for name in given:
         if name not in names:
-            raise ValueError(f"There is no column {name!r} to be given.{did_you_mean(name, names)}")
+            raise ValueError(f"There is no column {name!r} to use as context.{did_you_mean(name, names)}")
     # In the order in which they are given, before all others: the first count most.
     by_name = {column.name: column for column in columns}
     found = [_as_context(by_name[name]) for name in given]
     found += [column for column in columns if column.name not in given]
     if not any(column.is_used and column.used_as != CONTEXT for column in found):
         raise ValueError(
-            f"given names {', '.join(map(repr, given))}, which leaves no column to judge. "
-            "Give fewer columns, or add some that vary."
+            f"given lists {', '.join(map(repr, given))}, which leaves no column to judge. List fewer "
+            "columns, or add some that vary."
         )
     return found
 
@@ -80,14 +80,14 @@ def listed(parts: Sequence[str]) -> str:
 
 def _as_context(column: Column) -> Column:
     if column.is_constant:
-        note = f"{column.note}, so that all rows are alike in it"
+        note = f"{column.note}, so all rows are alike in it"
         return replace(column, is_constant=False, note=note)
     kind = context_kind(column)
     if kind is None:
         why = column.note if not column.is_used else "its dates span no full day or week"
         raise ValueError(
-            f"Column {column.name!r} cannot be given: {why}. "
-            "Give columns in which rows are alike, or say what it is in types."
+            f"Column {column.name!r} cannot be a context: {why}. Choose columns in which rows are alike, or "
+            "set its kind with types."
         )
     other = [part for part in column.note.split("; ") if part and not part.startswith("used: ")]
     note = "; ".join([*other, f"context ({kind}): {_NOTE}"])

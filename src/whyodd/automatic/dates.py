@@ -64,8 +64,8 @@ def dates_of(column: RawColumn, name: str = "") -> Dates:
     except (ValueError, TypeError) as error:
         where = f"Column {name!r}" if name else "A column of dates"
         raise ValueError(
-            f"{where} holds a value that is no date ({error}). "
-            "Expected dates, or texts such as 2024-02-29T12:30."
+            f"{where} holds a value that is not a date ({error}). Expected dates, or texts such as "
+            "2024-02-29T12:30. Correct it, or leave such rows out."
         ) from error
     return dates
 

@@ -412,7 +412,7 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         first, names = len(self.contexts), getattr(self, "feature_names_in_", None)
         stop = first + self.n_numbers
         where = [
-            "A column of numbers" if names is None else f"Column {names[place]!r}"
+            "A numeric column" if names is None else f"Column {names[place]!r}"
             for place in range(first, stop)
         ]
         found = [numbers_of(column, told) for column, told in zip(columns[first:stop], where, strict=True)]

@@ -152,7 +152,7 @@ def judge(column: RawColumn, name: str) -> dict[str, Any]:
         return judge_labels(column)
     if column.family == "object":
         what = "objects" if column.example is None else f"values of type {column.example.__name__}"
-        return aside("other", f"its cells hold {what}; make numbers, dates, or texts of them")
+        return aside("other", f"its cells hold {what}; convert them to numbers, dates or texts")
     if column.family in ("number", "duration") and not column.is_category:
         return _judge_numbers(column, name)
     if column.family in ("date", "time") or _holds_written_dates(column):
@@ -161,7 +161,7 @@ def judge(column: RawColumn, name: str) -> dict[str, Any]:
 
 
 def judge_labels(column: RawColumn, kind: Kind | None = None) -> dict[str, Any]:
-    """Values that are told apart; as a ``kind`` if it is known."""
+    """Values treated as categories; as a ``kind`` if it is known."""
     is_plain = column.family in LABELS
     distinct = different(column.present if is_plain else [str(value) for value in column.present])
     if len(distinct) == 1:
@@ -184,22 +184,22 @@ def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None
     if len(distinct) < _ID_SHARE * n and n_own < _OWN_SHARE * n:
         return None
     if column.family == "text" and _words(distinct) >= _PROSE_WORDS:
-        return aside("free text", "its texts are sentences, not values; whyodd text compares messages")
-    return aside("identifier", "most rows have a value of their own (names, free text, numbers as text?)")
+        return aside("free text", "its texts are sentences, not values; use whyodd text to compare messages")
+    return aside("identifier", "nearly every row has a different value (names, free text, numbers as text?)")
 
 
 def _kind_of_labels(column: RawColumn, distinct: set[Any]) -> tuple[Kind, str]:
     if column.is_ordered:
-        return "ordered category", "the frame says that its values have an order; they are told apart"
+        return "ordered category", "the frame marks its values as ordered; they are treated as categories"
     if column.family == "boolean":
         return "yes/no", "true or false"
     if column.family == "text" and {value.strip().casefold() for value in distinct} in _YES_NO:
         return "yes/no", "texts that say yes or no"
     if column.family == "text" and _have_one_form(distinct):
-        return "code", "texts of one form that hold digits, and that rows share"
+        return "code", "short texts with digits, all in one format, that several rows share"
     if column.family == "number":
-        return "category", "the frame says that its numbers are categories"
-    return "category", "texts that rows share"
+        return "category", "the frame marks its numbers as categories"
+    return "category", "texts that several rows share"
 
 
 def judge_constant(column: RawColumn) -> dict[str, Any]:
@@ -237,11 +237,11 @@ def _judge_whole_numbers(
     word, n = _code_word(name), column.n_present
     if n_distinct == n >= ENOUGH_ROWS and (word or _counts_rows(exact, column.n_whole or n)):
         called = f", and its name ends in {word!r}" if word else " and go up with the rows, or fill a range"
-        return aside("identifier", f"its whole numbers all differ{called}")
+        return aside("identifier", f"all its whole numbers differ{called}")
     if np.abs(numbers).max() > _LARGEST_WHOLE and np.unique(numbers).size < n_distinct:
-        return aside("identifier", "its whole numbers are too large to be told apart as numbers")
+        return aside("identifier", "its whole numbers are too large to distinguish as numbers")
     if word and n_distinct * _ROWS_PER_CODE <= n and n >= ENOUGH_ROWS:
-        why = f"whole numbers that repeat, and its name ends in {word!r}: told apart, not compared"
+        why = f"whole numbers that repeat, and its name ends in {word!r}: codes, not amounts"
         return _used("code", "category", why, why)
     if numbers.min() >= 0.0:
         return _used("count", "number", "whole numbers, none below 0")
@@ -254,11 +254,11 @@ def judge_dates(column: RawColumn, name: str, *, only_clock: bool = False) -> di
     if np.unique(dates).size == 1:
         return judge_constant(column)
     if only_clock or column.family == "time":
-        why = "times on the clock; 23:00 is near 01:00"
+        why = "times of day; 23:00 is near 01:00"
         return _used("time of day", "date", why) | {"parts": (CLOCK,)}
     parts = choose_parts(dates)
     if not parts:
-        why = "its dates go up with the rows and span no full day, week or year to compare"
+        why = "its dates increase row by row and span no full day, week or year to compare"
         return aside("date", why)
     used = f"used: {', '.join(parts)}"
     return _used("date", "date", f"dates; {used}", used) | {"parts": parts}
@@ -317,8 +317,8 @@ def check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> N
         )
     if 0.0 < np.ptp(numbers) < _SMALLEST:
         raise ValueError(
-            f"Column {name!r} varies by {np.ptp(numbers):.1g} only, expected {_SMALLEST:.0e} at least. "
-            "Use another unit, or drop the column."
+            f"Column {name!r} varies by only {np.ptp(numbers):.1g}, expected at least {_SMALLEST:.0e}. Use "
+            "another unit, or drop the column."
         )
 
 

@@ -34,10 +34,12 @@ def checked_types(types: Mapping[str, str] | None, names: Sequence[str]) -> dict
     given = dict(types or {})
     for name, kind in given.items():
         if name not in names:
-            raise ValueError(f"There is no column {name!r} to have a type.{did_you_mean(name, names)}")
+            raise ValueError(
+                f"types names a column that does not exist: {name!r}.{did_you_mean(name, names)}"
+            )
         if kind not in GIVEN:
             raise ValueError(
-                f"Column {name!r}: {kind!r} is no kind of column.{did_you_mean(str(kind), list(GIVEN))} "
+                f"Column {name!r}: {kind!r} is not a kind of column.{did_you_mean(str(kind), list(GIVEN))} "
                 f"Choose among: {', '.join(GIVEN)}."
             )
     return given
@@ -52,7 +54,7 @@ def judge_as(column: RawColumn, name: str, kind: str) -> dict[str, Any]:
 
 def _as_number(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:
     if column.family in ("date", "time", "duration"):
-        raise _cannot_be(name, kind, f"it holds values of the kind {column.family}")
+        raise _cannot_be(name, kind, f"its values are of the kind {column.family}")
     numbers = numbers_of(column, f"Column {name!r}")[~column.gaps]
     check_range(numbers, column, name)
     if np.unique(numbers).size == 1:
@@ -67,7 +69,7 @@ def _as_labels(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:  # no
 
 def _as_ordered(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:
     if not column.is_ordered and column.family != "number":
-        raise _cannot_be(name, kind, "the order of its values is not known; pass an ordered categorical")
+        raise _cannot_be(name, kind, "the order of its values is unknown; pass an ordered categorical")
     return _as_labels(column, name, kind)
 
 
@@ -80,13 +82,13 @@ def _as_yes_no(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:
 
 def _as_date(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:
     if column.family not in ("date", "time", "text"):
-        raise _cannot_be(name, kind, f"it holds values of the kind {column.family}")
+        raise _cannot_be(name, kind, f"its values are of the kind {column.family}")
     return judge_dates(column, name, only_clock=kind == "time of day")
 
 
 def _as_duration(column: RawColumn, name: str, kind: Any) -> dict[str, Any]:
     if column.family != "duration":
-        raise _cannot_be(name, kind, f"it holds values of the kind {column.family}")
+        raise _cannot_be(name, kind, f"its values are of the kind {column.family}")
     return judge(column, name)
 
 

@@ -140,7 +140,8 @@ def read_table(data: Any, *, what: str = "frame") -> RawTable:
         keys, shape = _frame_keys(frame, what), frame.shape
     if 0 in shape:
         raise ValueError(
-            f"{what} has {shape[0]} rows and {shape[1]} columns: there is nothing to learn from."
+            f"{what} has {shape[0]} rows and {shape[1]} columns: there is nothing to learn from. "
+            "Pass a table with rows and columns."
         )
     return RawTable(data, keys, shape[0])
 
@@ -249,8 +250,8 @@ def _frame_keys(frame: nw.DataFrame[Any], what: str) -> tuple[str | int, ...]:
     if any(is_text):
         odd = names[is_text.index(False)]
         raise ValueError(
-            f"{what} has columns with and without text as their names ({odd!r} is of type "
-            f"{type(odd).__name__}). Name every column by a text: frame.columns = frame.columns.map(str)."
+            f"{what} has a column name that is not text ({odd!r} is of type {type(odd).__name__}), expected "
+            "text for every name. Convert them: frame.columns = frame.columns.map(str)."
         )
     return tuple(range(len(names)))  # as scikit-learn does: such names are not remembered
 
@@ -264,7 +265,7 @@ def _frame_of(columns: Mapping[Any, Any], what: str) -> Any:
             )
     sizes = {str(name): len(values) for name, values in columns.items()}
     if len(sizes) < len(columns):
-        raise ValueError(f"{what} has columns whose names are the same text. Give every column its own name.")
+        raise ValueError(f"{what} has several columns with the same name. Give every column its own name.")
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name!r} {size}" for name, size in list(sizes.items())[:5])
         raise ValueError(
@@ -284,7 +285,7 @@ def _as_array(data: Any, what: str) -> NDArray[Any]:
     array = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)
     if array.ndim != 2:
         raise ValueError(
-            f"{what} must be a table (rows, columns), but came as {type(data).__name__} of shape "
-            f"{array.shape}. Pass a data frame, a dict of columns or a two-dimensional array."
+            f"{what} must be a table (rows, columns), got {type(data).__name__} of shape {array.shape}. "
+            "Pass a data frame, a dict of columns or a two-dimensional array."
         )
     return array

@@ -68,7 +68,7 @@ class PlainNumbers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Floats (n, k)."""
         check_is_fitted(self, "n_features_in_")
         names = getattr(self, "feature_names_in_", None)
-        where = ["A column of numbers"] * X.shape[1] if names is None else [f"Column {n!r}" for n in names]
+        where = ["A numeric column"] * X.shape[1] if names is None else [f"Column {n!r}" for n in names]
         return np.column_stack(list(map(numbers_of, read_columns(X), where)))
 
 
@@ -132,7 +132,7 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Columns with one value each: not passed on, but remembered, so that a row that deviates can be told.
+    """Columns with one value each: not passed on, but remembered, so that deviating rows can be reported.
 
     Attributes
     ----------
@@ -273,8 +273,8 @@ def numbers_of(column: RawColumn, where: str) -> NDArray[np.float64]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"{where} has {_plain(column.values[row])!r} in row {row}, expected a finite number. "
-            "Make it one or a missing value, or leave such rows out."
+            f"{where} has {_plain(column.values[row])!r} in row {row}, expected a finite number. Replace it "
+            "by a number or a missing value, or leave such rows out."
         )
     return numbers
 

@@ -76,13 +76,13 @@ class WrittenColumn:
         if isinstance(self.written, WrittenMoment):
             read = self.written.parse(np.array([self.doubt], dtype=object))[0]
             return [
-                f"{self.doubt!r} fits with the day or the month first, and so do all: read as "
-                f"{str(read)[:10]}. Write such dates as 2026-03-02 if that is wrong"
+                f"{self.doubt!r} can be read with the day or the month first, and so can all the others: "
+                f"read as {str(read)[:10]}. If that is wrong, write such dates as 2026-03-02"
             ]
         number = f"{self.written.value(self.doubt):.15g}"
         return [
-            f"{self.doubt!r} can be read in two ways, and so can all: read as {number}. Write such numbers "
-            "without marks between thousands, and a decimal point, if that is wrong"
+            f"{self.doubt!r} can be read in two ways, and so can all the others: read as {number}. If that "
+            "is wrong, write such numbers with a decimal point and no thousands separators"
         ]
 
 
@@ -246,14 +246,14 @@ def _range(written: Written, found: Recognized) -> str:
 
 
 def stray_words(written: Written, strays: Sequence[Stray]) -> str:
-    """Cells that are no values, in words: "1 cell is no number and counts as missing: 'unknown' (row 17)"."""
+    """Cells that do not fit, in words: "1 cell is not a number and counts as missing: 'unknown' (row 17)"."""
     count = sum(stray.count for stray in strays)
     cells = "1 cell is" if count == 1 else f"{count:,} cells are"
     counts = "counts" if count == 1 else "count"
     shown = [f"{_short(stray)!r} ({_where(stray)})" for stray in strays[:_STRAYS_TOLD]]
     more = len(strays) - len(shown)
     shown += [f"{more} other texts"] if more > 0 else []
-    return f"{cells} no {written.noun} and {counts} as missing: {', '.join(shown)}"
+    return f"{cells} not a {written.noun} and {counts} as missing: {', '.join(shown)}"
 
 
 def _short(stray: Stray) -> str:

@@ -55,7 +55,7 @@ def compare(
     names: tuple[str, str] = ("old", "new"),
     made_by: str | None = None,
 ) -> Comparison:
-    """Say what changed between two tables: columns, relations between columns, groups and kinds of rows.
+    """Find what changed between two tables: columns, relations between columns, groups and kinds of rows.
 
     The rows of one table are coupled with those of the other such that the mean squared distance is
     smallest (the squared Wasserstein distance W²). It is the sum of the parts of the columns; each is
@@ -129,8 +129,8 @@ def _check_options(false_alarms: object, permutations: object, random_state: obj
             raise ValueError(f"{name}={value!r}: expected a whole number, at least {least}.")
     if 1.0 / (1 + int(permutations)) > float(false_alarms):  # type: ignore[call-overload]
         raise ValueError(
-            f"permutations={permutations}: too few to tell what happens in {percent(float(false_alarms))} of "
-            f"all cases. Take {int(np.ceil(1.0 / float(false_alarms)))} or more."
+            f"permutations={permutations}: too few to detect what happens in {percent(float(false_alarms))} "
+            f"of all cases. Use {int(np.ceil(1.0 / float(false_alarms)))} or more."
         )
 
 
@@ -142,13 +142,11 @@ def _notes(both: TwoTables, n_coupled: int) -> Iterator[str]:
         yield f"Not compared: {'; '.join(told_ones)}{f'; and {more} more' if more > 0 else ''}."
     n = both.is_new.size // 2
     if n_coupled < n:
-        yield f"The distance and its parts are those of {n_coupled:,} rows of each table, drawn at random."
+        yield f"The distance and its parts come from {n_coupled:,} rows of each table, drawn at random."
     if n < _FEW_ROWS:
-        yield f"{n:,} rows of each table are few: only large changes can be told from chance."
+        yield f"Each table has only {n:,} rows: only large changes can be distinguished from chance."
     if len(both.elements) > MOST_RELATED:
-        yield (
-            f"Relations and groups are looked at among the {MOST_RELATED} columns that go with others most."
-        )
+        yield (f"Relations and groups are searched among the {MOST_RELATED} columns most related to others.")
 
 
 @dataclass(frozen=True)
@@ -405,7 +403,7 @@ class _Judged:
         )
         if more:
             with_others = "another column" if more == 1 else f"{more} other columns"
-            words += f"; {named(self.both.names[order[0]])} goes with {with_others} in another way, too"
+            words += f"; {named(self.both.names[order[0]])} is related to {with_others} differently, too"
         rest = self._beyond - self._own_beyond
         # What a relation told before has is not told again.
         told_now = np.setdiff1d(columns[pair], self._related)

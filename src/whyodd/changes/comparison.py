@@ -61,7 +61,7 @@ class Change:
 
     @property
     def sentence(self) -> str:
-        """What changed, and how much of the change that is."""
+        """What changed, and its share of the whole change."""
         if self.share is None or self.share <= 0.0:
             return f"{self.words}."
         share = percent(self.share) if self.share < _NEARLY_ALL else "nearly all"
@@ -70,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ColumnPart:
-    """What a column has of the distance between the tables.
+    """A column's part of the distance between the tables.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class ColumnPart:
 
     @property
     def rest(self) -> float:
-        """What of the part only relations with other columns explain."""
+        """The piece of the part that only relations with other columns explain."""
         return self.part - self.own
 
 
@@ -184,7 +184,7 @@ class Comparison:
 
     @property
     def distance_words(self) -> str:
-        """The distance, chance's part of it, and whether it is more."""
+        """The distance, the distance expected by chance, and whether it is larger."""
         if math.isclose(self.distance, 0.0, abs_tol=1e-12):
             return "The tables hold the same rows."
         verdict = "more than chance" if self.distance_p_value <= self.false_alarms else "no more than chance"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Each row of one sample beside a row of the other, such that the mean squared distance W² is smallest.
+    """Pairs of rows from two samples with the smallest mean squared distance W².
 
     W² = Σ_i E (x_i - y_i)², and the part of each variable is W_i², which its own distribution explains (no
     coupling of it alone is cheaper), plus a rest that only its relations with other variables explain.

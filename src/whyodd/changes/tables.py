@@ -1,4 +1,4 @@
-"""Two tables in one space: which columns both have, and what of them can be compared."""
+"""Two tables in one space: which columns they share, and which of these can be compared."""
 
 from __future__ import annotations
 
@@ -143,7 +143,9 @@ def read_both(old: Any, new: Any, types: Mapping[str, str] | None, most_rows: in
     sizes = tables[0].n_rows, tables[1].n_rows
     for what, size in zip(("old", "new"), sizes, strict=True):
         if size < 2:
-            raise ValueError(f"{what} has one row, expected at least two: a change shows in many rows.")
+            raise ValueError(
+                f"{what} has one row, expected at least two: one row alone cannot show a change. Add rows."
+            )
     common = [name for name in tables[0].names if name in set(tables[1].names)]
     if not common:
         raise ValueError(
@@ -368,8 +370,8 @@ def _notes(only_old: Sequence[str], only_new: Sequence[str], sizes: tuple[int, i
     ]
     if count < max(sizes):
         notes.append(
-            f"Compared by {count:,} rows of each table, drawn at random: the old one has {sizes[0]:,} rows, "
-            f"the new one {sizes[1]:,}."
+            f"The comparison uses {count:,} rows of each table, drawn at random: the old table has "
+            f"{sizes[0]:,} rows, the new one {sizes[1]:,}."
         )
     return notes
 

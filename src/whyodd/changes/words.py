@@ -102,11 +102,11 @@ def relation_told(names: Sequence[str], correlation: tuple[float, float] | None)
     """
     both = f"{named(names[0])} and {named(names[1])}"
     if correlation is None:
-        return f"{both} are related in another way than before"
+        return f"{both} are related differently than before"
     before, after = correlation
     numbers = f"(rank correlation {before:.2f} before, {after:.2f} now)"
     if max(abs(before), abs(after)) < _WEAK or abs(after - before) < 0.5 * _WEAK:
-        return f"{both} are related in another way than before {numbers}"
+        return f"{both} are related differently than before {numbers}"
     way = {True: "rise together", False: "go against each other"}
     if abs(after) < _WEAK:
         return f"{both} no longer {way[before > 0]} {numbers}"

@@ -43,7 +43,7 @@ class _OneSentenceErrors(TyperGroup):
             _say(f"Error: {printable(_sentence(error))}")
             raise typer.Exit(1) from None
         except MemoryError:
-            _say("Error: there is not enough memory for this. Use fewer rows or columns.")
+            _say("Error: there is not enough memory. Use fewer rows or columns.")
             raise typer.Exit(1) from None
 
 

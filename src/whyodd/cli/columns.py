@@ -46,9 +46,9 @@ def columns(
     types: Types = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each column of a table is, and why: number, count, code, category, date and so on.
+    """Show what kind of column each one is, and why: number, count, code, category, date and so on.
 
-    Overrule it with --type column=kind, here and in whyodd explain and whyodd fit.
+    Change a kind with --type column=kind, here and in whyodd explain and whyodd fit.
 
     Example: whyodd columns data.csv --type store=code
     """

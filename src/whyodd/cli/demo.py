@@ -32,7 +32,7 @@ _REASONS = 3
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demo found: the oddest malignant rows, and how well the model tells them from benign ones."""
+    """What the demo found: the oddest malignant rows, and how well the model separates them from others."""
 
     odd_rows: list[OddRow]
     n_trained: int
@@ -42,15 +42,15 @@ class DemoResult:
 
 def demo(
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest rows to show.")] = 10,
-    out: Annotated[Path, typer.Option(help="CSV file to write the same rows to.")] = Path("whyodd-demo.csv"),
+    out: Annotated[Path, typer.Option(help="CSV file to write these rows to.")] = Path("whyodd-demo.csv"),
 ) -> None:
-    """Learn what benign tumours look like, then say which malignant ones are odd, and why.
+    """Learn what benign tumours look like, then show which malignant ones are odd, and why.
 
     Uses the breast cancer data that come with scikit-learn; needs no network.
 
     Example: whyodd demo --top 5 --out odd.csv
     """
-    with Console(stderr=True).status("Explaining tumours (the first run compiles for some seconds) ..."):
+    with Console(stderr=True).status("Explaining tumours (the first run takes a few seconds to compile) ..."):
         result = explain_tumours(top)
     show(result, Console())
     write_csv(result.odd_rows, out)

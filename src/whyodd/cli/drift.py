@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 def drift(
     old: Annotated[
-        Path, typer.Argument(metavar="OLD", help="Table as it was: CSV, Parquet, Excel and others.")
+        Path, typer.Argument(metavar="OLD", help="The old table: CSV, Parquet, Excel and others.")
     ],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table as it is now, with the same columns.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The new table, with the same columns.")],
     columns: Columns = None,
     drop: Drop = None,
     encoding: Encoding = None,
@@ -49,21 +49,20 @@ def drift(
     types: Types = None,
     false_alarms: Annotated[
         float,
-        typer.Option(
-            min=0.005, max=0.5, help="Of so many pairs of tables that do not differ, one may be told to."
-        ),
+        typer.Option(min=0.005, max=0.5, help="Accepted risk of reporting a change where there is none."),
     ] = 0.05,
     out: Annotated[
-        Path | None, typer.Option(help="Changes to write, a line each: .csv, .tsv, .parquet or .jsonl.")
+        Path | None,
+        typer.Option(help="Write the changes to this file, one per line: .csv, .tsv, .parquet or .jsonl."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Page to write: .html, one file with everything.")
+        Path | None, typer.Option(help="Write a report to this file: .html, self-contained.")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what changed between two tables: columns, relations between columns, groups and kinds of rows.
+    """Show what changed between two tables: columns, relations between columns, groups and kinds of rows.
 
     Example: whyodd drift last_week.csv this_week.csv --report page.html
     """

@@ -52,17 +52,17 @@ _HEADINGS = {
     "agreement": "agreement\nwith dtd",
 }
 _LEGEND = """\
-area under flipping: outlierness left while variables are taken away, the most relevant first
-gap: what does not add up to the outlierness
-unexplained: the part of it that belongs to no single variable
-instability: share of relevance that moves if a row moves, per standard deviation
-largest jump: share of relevance that moves in one of 32 steps to the nearest other row
+area under flipping: the outlierness that remains as variables are removed, the most relevant first
+gap: how far the relevance is from adding up to the outlierness
+unexplained: the part of the outlierness that belongs to no single variable
+instability: share of the relevance that moves when a row moves, per standard deviation
+largest jump: most of the relevance that moves in one of 32 steps to the nearest other row
 agreement with dtd: rank correlation of the relevance"""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """How well outlierness tells labelled anomalies from normal rows."""
+    """How well outlierness separates labelled anomalies from normal rows."""
 
     rows: int
     anomalies: int
@@ -109,13 +109,18 @@ def evaluate(
     model: Model = None,
     label: Annotated[
         str | None,
-        typer.Option(help="Column that says which rows are anomalies: 0 and 1, true and false, or --normal."),
+        typer.Option(
+            help=(
+                "Column that marks anomalies: 1 or true. For other labels, name the normal one with --normal."
+            )
+        ),
     ] = None,
     normal: Annotated[
         str | None, typer.Option(help="The label of normal rows; all others are anomalies.")
     ] = None,
     methods: Annotated[
-        str, typer.Option(help=f"Ways to explain, as in dtd,nearest: {', '.join(METHODS)}.")
+        str,
+        typer.Option(help=f"Explanation methods to compare, for example dtd,nearest: {', '.join(METHODS)}."),
     ] = ",".join(_METHODS),
     columns: Columns = None,
     drop: Drop = None,
@@ -128,14 +133,14 @@ def evaluate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare ways to explain the odd rows of a table, and the scores with labels if there are any.
+    """Compare explanation methods on the odd rows of a table, and the scores with labels if there are any.
 
     Example: whyodd evaluate data.csv --label is_fraud --methods dtd,nearest,random
     """
     check_inputs(data, train, model, share)
     compared = _methods(methods)
     if normal is not None and label is None:
-        raise typer.BadParameter("--normal is a value of the column that --label names: add it.")
+        raise typer.BadParameter("--normal is a value of the label column, but there is no --label. Add it.")
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions
 
@@ -251,7 +256,7 @@ def detect(found: Findings, truth: Any, notes: list[str]) -> Detection:
 
     known = truth.is_not_null().to_numpy()
     if not known.all():
-        notes.append(f"{(~known).sum():,} rows without a label are left out of ROC AUC and precision.")
+        notes.append(f"{(~known).sum():,} rows have no label and are left out of ROC AUC and precision.")
     labels, scores = truth.drop_nulls().to_numpy(), found.outlierness[known]
     return Detection(
         rows=int(labels.size),
@@ -262,7 +267,7 @@ def detect(found: Findings, truth: Any, notes: list[str]) -> Detection:
 
 
 def summary(told: Evaluation) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     from dataclasses import asdict
 
     return {
@@ -286,7 +291,7 @@ def show(told: Evaluation, console: Console) -> None:
         say(console, detection_words(told.detection))
     n = told.n_compared
     which = "the odd rows" if n == told.found.n_odd else f"{n} of the oddest rows"
-    say(console, f"\nWays to explain {which} (↓ less is better):\n")
+    say(console, f"\nExplanation methods on {which} (↓ lower is better):\n")
     view = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     view.add_column("method", no_wrap=True)
     for heading in _HEADINGS.values():

@@ -55,9 +55,9 @@ def explain(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="Table: CSV, TSV, JSON (also .gz, .zst), Parquet, Arrow, Excel, ODS, SQLite or DuckDB; - is "
-            "standard input. Several files, a folder or a pattern such as 'folder/*.parquet' are parts of "
-            "one table, however large: each is explained into a file of the folder --out.",
+            help="Table: CSV, TSV, JSON (also .gz, .zst), Parquet, Arrow, Excel, ODS, SQLite or DuckDB; - "
+            "is standard input. Several files, a folder or a pattern such as 'folder/*.parquet' form "
+            "one table of any size; each file is explained separately into the folder --out.",
         ),
     ],
     train: Train = None,
@@ -70,7 +70,7 @@ def explain(
     table: TableName = None,
     groups: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to take as one, as in 'address=street,city'; may come several times."),
+        typer.Option(help="Columns to treat as one, for example 'address=street,city'; can be repeated."),
     ] = None,
     types: Types = None,
     given: Given = None,
@@ -82,25 +82,25 @@ def explain(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Reasons to write, a line per row and column: .csv, .tsv, .parquet or .jsonl. Of a table in "
-            "parts a folder, with a file for each part and a line for each row."
+            help="Write the reasons to this file, one line per row and column: .csv, .tsv, .parquet or "
+            ".jsonl. For a table in parts: a folder, with one file per part and one line per row."
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Page to write: .html, one file with everything.")
+        Path | None, typer.Option(help="Write a report to this file: .html, self-contained.")
     ] = None,
     seed: Seed = 0,
     cluster: Annotated[
         str | None,
-        typer.Option(help="Of a table in parts: let a Dask cluster do the work, as in tcp://10.0.0.5:8786."),
+        typer.Option(help="For a table in parts: run on this Dask cluster, for example tcp://10.0.0.5:8786."),
     ] = None,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Of a table in parts: replace the results that --out holds.")
+        bool, typer.Option("--restart", help="For a table in parts: replace the results already in --out.")
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say which rows of a table are odd, and why.
+    """Find the odd rows of a table and explain why they are odd.
 
     Learns what is normal from DATA or --train, or uses a --model. Scores all rows and explains the odd ones.
 
@@ -140,9 +140,15 @@ def explain(
     check_installed(*(("jinja2",) if report is not None else ()))
     grouped, given_types = groups_of(groups), types_of(types)
     if given_types and model is not None:
-        raise typer.BadParameter("--type and --model exclude each other: pass --type to whyodd fit.")
+        raise typer.BadParameter(
+            "--type cannot be used with --model, which already knows its columns. Pass --type to whyodd "
+            "fit instead."
+        )
     if given is not None and model is not None:
-        raise typer.BadParameter("--given and --model exclude each other: pass --given to whyodd fit.")
+        raise typer.BadParameter(
+            "--given cannot be used with --model, which has its own context. Pass --given to whyodd fit "
+            "instead."
+        )
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions, find_in_file
 

@@ -26,7 +26,7 @@ def check_installed(*packages: str) -> None:
     if missing:
         extras = ",".join(sorted({EXTRAS[package] for package in missing}))
         raise ModuleNotFoundError(
-            f"This command needs {' and '.join(missing)}, not installed. Run: pip install 'whyodd[{extras}]'"
+            f"This command needs {' and '.join(missing)} to be installed. Run: pip install 'whyodd[{extras}]'"
         )
 
 

@@ -31,15 +31,17 @@ if TYPE_CHECKING:
 ModelFile = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="Model that whyodd fit wrote; it is changed, unless --out is given."
+        metavar="MODEL", help="Model file from whyodd fit; it is updated in place unless you pass --out."
     ),
 ]
 Rows = Annotated[
     str | None,
-    typer.Option(help="Which rows of DATA, as whyodd explain calls them: 12,40. By default all of them."),
+    typer.Option(help="Rows of DATA, named as in whyodd explain, for example 12,40. By default all rows."),
 ]
-Note = Annotated[str, typer.Option(help="Why, in free text; it is kept with the date.")]
-Out = Annotated[Path | None, typer.Option(help="Write the changed model here, and leave MODEL as it is.")]
+Note = Annotated[str, typer.Option(help="The reason, in your own words; saved with the date.")]
+Out = Annotated[
+    Path | None, typer.Option(help="Write the changed model to this file and leave MODEL unchanged.")
+]
 
 
 def accept(
@@ -54,7 +56,7 @@ def accept(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a model that rows are normal, and rows like them.
+    """Mark rows as normal, so that the model accepts them and rows like them.
 
     Example: whyodd accept model.whyodd orders.csv --rows 12,40 --note "year-end bookings"
     """
@@ -73,7 +75,7 @@ def reject(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a model that rows are odd, and rows like them.
+    """Mark rows as odd, so that the model rejects them and rows like them.
 
     Example: whyodd reject model.whyodd orders.csv --rows 7 --note "fraud, confirmed"
     """
@@ -82,16 +84,19 @@ def reject(
 
 def feedback(
     model: ModelFile,
-    forget: Annotated[int | None, typer.Option(help="Take back what has this number.")] = None,
+    forget: Annotated[int | None, typer.Option(help="Undo the feedback with this number.")] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what a model was told by whyodd accept and whyodd reject, and take back single entries.
+    """List the feedback from whyodd accept and whyodd reject, and undo single entries.
 
     Example: whyodd feedback model.whyodd --forget 2
     """
     if out is not None and forget is None:
-        raise typer.BadParameter("--out is for the model without what --forget takes back.")
+        raise typer.BadParameter(
+            "--out writes the model without the feedback that --forget undoes. Add --forget, or leave "
+            "out --out."
+        )
     check_outputs(("--out", out, ()), sources=(model,))
     check_learned(model, None)
     check_installed("skops")
@@ -116,7 +121,7 @@ def feedback(
     for one in known:
         typer.echo(_line(one))
     if not known:
-        typer.echo("The model was told nothing of single rows.")
+        typer.echo("The model has no feedback on single rows.")
 
 
 def summary(judgement: Judgement) -> dict[str, Any]:
@@ -197,7 +202,7 @@ def _positions(text: str, table: Table) -> Any:
 
     wanted, n = [name.strip() for name in text.split(",") if name.strip()], table.n_rows
     if not wanted:
-        raise typer.BadParameter(f"--rows {text!r}: expected rows, as in 12,40.")
+        raise typer.BadParameter(f"--rows {text!r}: expected rows, for example 12,40.")
     if table.ids is None:
         known = {name: int(name) for name in wanted if name.isascii() and name.isdigit() and int(name) < n}
         expected = f"numbers from 0 to {n - 1:,}"
@@ -207,5 +212,7 @@ def _positions(text: str, table: Table) -> Any:
         expected = "ids of rows"
     for name in wanted:
         if name not in known:
-            raise ValueError(f"--rows: {table.name} has no row {name!r}. Expected {expected}, as in 12,40.")
+            raise ValueError(
+                f"--rows: {table.name} has no row {name!r}. Expected {expected}, for example 12,40."
+            )
     return np.unique([known[name] for name in wanted])

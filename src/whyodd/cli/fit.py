@@ -43,7 +43,9 @@ _MODEL = Path("model.whyodd")
 
 def fit(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Model to write; one that is there is replaced.")] = _MODEL,
+    out: Annotated[
+        Path, typer.Option(help="Write the model to this file; an existing file is replaced.")
+    ] = _MODEL,
     columns: Columns = None,
     drop: Drop = None,
     id_column: IdColumn = None,
@@ -53,7 +55,7 @@ def fit(
     types: Types = None,
     given: Given = None,
     trusted: Annotated[
-        bool, typer.Option("--trusted", help="All rows are known to be normal: learn from all of them.")
+        bool, typer.Option("--trusted", help="Treat all rows as normal and learn from all of them.")
     ] = False,
     share: Share = None,
     seed: Seed = 0,
@@ -157,7 +159,7 @@ def fit_table(
 
 
 def summary(model: Any, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     from whyodd.findings.summary.summarize import told_column
 
     report = model.auto_report_

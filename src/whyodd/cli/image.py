@@ -54,52 +54,78 @@ class Border(StrEnum):
 
 def image(
     normal: Annotated[
-        Path, typer.Argument(help="Normal pictures, a file or a folder; with --model those to judge.")
+        Path, typer.Argument(help="Normal pictures: a file or a folder. With --model: the pictures to judge.")
     ],
     test: Annotated[
         Path | None,
-        typer.Argument(help="Pictures to judge. By default the normal ones, each by all the others."),
+        typer.Argument(help="Pictures to judge. By default the normal ones, each judged by all the others."),
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="Judge by a model that --save has written.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the model in this file, for --model.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Judge with a model written by --save.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the model to this file, to use with --model.")
+    ] = None,
     features: Annotated[
-        Features, typer.Option(help="Compare by local contrast, or a pretrained network too if installed.")
+        Features,
+        typer.Option(help="Compare by local contrast, and also by a pretrained network if installed."),
     ] = Features.AUTO,
     false_alarms: Annotated[
-        float | None, typer.Option(min=1e-6, max=0.5, help="Share of normal pictures called odd: 0.05.")
+        float | None,
+        typer.Option(
+            min=1e-6, max=0.5, help="Share of normal pictures that may be called odd; 0.05 by default."
+        ),
     ] = None,
-    width: Annotated[int | None, typer.Option(min=1, help="Make all pictures this wide first.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which places are drawn.")] = 0,
-    top: Annotated[int | None, typer.Option(min=1, help="Show so many of the oddest on the page.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("heatmaps"),
+    width: Annotated[int | None, typer.Option(min=1, help="Resize all pictures to this width first.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which places to draw.")] = 0,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many of the oddest pictures to show in the report.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write the results to.")] = Path("heatmaps"),
     arrays: Annotated[
-        bool, typer.Option("--arrays", help="Also write NAME.npy, the relevance, and NAME-mask.npy.")
+        bool,
+        typer.Option(
+            "--arrays", help="Also write the relevance (NAME.npy) and the odd regions (NAME-mask.npy)."
+        ),
     ] = False,
-    report: Annotated[Path | None, typer.Option(help="Page to write: .html, one file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and warnings.")] = False,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's one-class SVM on patches; options below are for it.")
-    ] = False,
-    patch: Annotated[int | None, typer.Option(min=1, help="Width and height of a patch: 7.")] = None,
-    stride: Annotated[int | None, typer.Option(min=1, help="Steps between windows: 1.")] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="Look at means over so many pixels a side; several as in 4,8,16.")
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report to this file: .html, self-contained.")
     ] = None,
-    border: Annotated[Border | None, typer.Option(help="What windows see beyond the edges: valid.")] = None,
-    contrast: Annotated[bool, typer.Option("--contrast", help="Take out changes of light.")] = False,
-    max_patches: Annotated[int | None, typer.Option(min=2, help="Patches to train on: 20,000.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Hide progress; show only results and warnings.")
+    ] = False,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper", help="Use the paper's one-class SVM on patches. The options below belong to it."
+        ),
+    ] = False,
+    patch: Annotated[
+        int | None, typer.Option(min=1, help="Width and height of a patch; 7 by default.")
+    ] = None,
+    stride: Annotated[int | None, typer.Option(min=1, help="Steps between windows; 1 by default.")] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="Average over squares of this many pixels first; several, for example 4,8,16."),
+    ] = None,
+    border: Annotated[
+        Border | None, typer.Option(help="How windows treat the picture's edges; valid by default.")
+    ] = None,
+    contrast: Annotated[bool, typer.Option("--contrast", help="Remove changes in lighting first.")] = False,
+    max_patches: Annotated[
+        int | None, typer.Option(min=2, help="How many patches to train on; 20,000 by default.")
+    ] = None,
     nu: Annotated[
-        float | None, typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers: 0.1.")
+        float | None,
+        typer.Option(min=1e-6, max=1.0, help="Share of patches that may be outliers; 0.1 by default."),
     ] = None,
     q: Annotated[
-        float | None, typer.Option(min=0.01, help="Degree of the kernel: 1 Laplacian, 2 Gaussian.")
+        float | None, typer.Option(min=0.01, help="Degree of the kernel: 1 is Laplacian, 2 is Gaussian.")
     ] = None,
 ) -> None:
-    """Learn what normal pictures look like, then say which others are odd, and show where.
+    """Learn what normal pictures look like, then show which others are odd, and where.
 
     Writes scores.csv, a picture of each with its odd regions outlined and coloured, and contact-sheet.png. An
-    interrupted run goes on where it stopped.
+    interrupted run continues where it stopped.
 
     Example: whyodd image normal/ test/ --out heatmaps/ --report odd.html
 
@@ -119,7 +145,9 @@ def image(
 
         settings = {name: _PAPER[name] if value is None else value for name, value in given.items()}
         if model is not None or save is not None or arrays or false_alarms is not None:
-            raise typer.BadParameter("--paper has no --model, --save, --arrays or --false-alarms.")
+            raise typer.BadParameter(
+                "--paper cannot be used with --model, --save, --arrays or --false-alarms. Leave them out."
+            )
         explain_by_patches(
             normal,
             test,
@@ -135,7 +163,10 @@ def image(
         )
         return
     if model is not None and test is not None:
-        raise typer.BadParameter("--model has learned normal pictures already: pass only those to judge.")
+        raise typer.BadParameter(
+            "--model has already learned normal pictures, so expected only those to judge. Pass one "
+            "file or folder."
+        )
     extras = [*(["jinja2"] if report else []), *(["skops"] if save or model else [])]
     check_installed("PIL", *extras)
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
@@ -159,7 +190,7 @@ def image(
         )
         return
     show(found, lines, Console())
-    typer.echo(f"\nscores.csv, contact-sheet.png and a picture of each: {printable(str(out))}")
+    typer.echo(f"\nscores.csv, contact-sheet.png and a picture for each: {printable(str(out))}")
     say_written(report, save)
 
 
@@ -167,7 +198,7 @@ def _check_no_paper(given: dict[str, Any]) -> None:
     names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
     if names:
         raise typer.BadParameter(
-            f"{' and '.join(names)}: only for the paper's model of patches. Add --paper, or leave it out."
+            f"{' and '.join(names)}: only for the paper's patch model. Add --paper, or leave it out."
         )
 
 

@@ -54,7 +54,7 @@ def check_folder(out: Path, sources: Sequence[Path]) -> None:
     for source in sources:
         if out.resolve() == (source if source.is_dir() else source.parent).resolve():
             raise ValueError(
-                f"{out} is where the pictures are, which the results might replace. Choose another --out."
+                f"{out} holds the pictures themselves, which the results might replace. Choose another --out."
             )
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"{out} is a file: expected a folder to write to. Choose another --out.")

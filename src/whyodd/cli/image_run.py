@@ -58,7 +58,7 @@ class ImageRun:
         detector, key = self._detector(learned), run_key(learned, self._settings)
         lines = self._judged(detector, files, key)
         if not lines:
-            raise ValueError(f"No picture of {self.test or self.normal} can be used: see the warnings above.")
+            raise ValueError(f"No picture in {self.test or self.normal} can be used: see the warnings above.")
         kept = [file for file in files if str(file) in lines]
         found = find_in_images(
             self._pictures(kept, detector),
@@ -82,7 +82,7 @@ class ImageRun:
     def _detector(self, files: Sequence[Path]) -> ImageDetector:
         if self.model is not None:
             return load_detector(self.model)
-        self._say(f"Reading {len(files):,} normal pictures of {self.normal} ...")
+        self._say(f"Reading {len(files):,} normal pictures in {self.normal} ...")
         usable, in_colour = self._usable(files)
         detector = ImageDetector(self.features, random_state=self.seed)
         if self.false_alarms is not None:
@@ -109,7 +109,7 @@ class ImageRun:
                 self._warn(trouble)
         if not found:
             raise ValueError(
-                trouble if len(files) == 1 else f"No picture of {self.normal} can be used: {trouble}"
+                trouble if len(files) == 1 else f"No picture in {self.normal} can be used: {trouble}"
             )
         return found, in_colour
 
@@ -127,7 +127,7 @@ class ImageRun:
             if (line["stamp"], line["heatmap"]) == now.get(file) and Path(line["heatmap"]).exists()
         }
         if earlier:
-            self._say(f"{len(earlier):,} pictures were done by a run that was interrupted.")
+            self._say(f"{len(earlier):,} pictures were already done by an interrupted run.")
         lines = dict(earlier)
         pictures = self._pictures(files, detector)
         try:

@@ -22,10 +22,10 @@ _WIDE = 10_000  # for what another program reads: no line is broken
 
 
 def models(
-    name: Annotated[str, typer.Argument(help="Part of the name of a model, such as forest.")] = "",
+    name: Annotated[str, typer.Argument(help="Part of a model's name, such as forest.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Say which fitted detectors of scikit-learn, PyOD and others are explained, and how exactly.
+    """List which fitted detectors of scikit-learn, PyOD and others whyodd explains, and how exactly.
 
     Example: whyodd models forest
     """
@@ -35,7 +35,7 @@ def models(
     found = [entry for entry in catalogue() if name.lower() in entry.model.lower()]
     if not found:
         raise ValueError(
-            f"No model known by name has {name!r} in it. Any function that scores rows can be explained: "
+            f"No known model has {name!r} in its name. Any function that scores rows can be explained: "
             "whyodd.explain(function, X, normal=rows)."
         )
     if as_json:

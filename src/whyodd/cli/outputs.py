@@ -29,7 +29,8 @@ def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
         check_output(path, endings, option)
         if os.path.realpath(path) in known:
             raise ValueError(
-                f"{option} {path} would replace a file that is read or written too. Choose another name."
+                f"{option} {path} would replace a file that this command also reads or writes. "
+                "Choose another name."
             )
         known.add(os.path.realpath(path))
 

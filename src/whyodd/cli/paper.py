@@ -20,25 +20,30 @@ if TYPE_CHECKING:
 
 def paper(
     name: Annotated[
-        str | None, typer.Argument(help=f"Experiment: {', '.join(EXPERIMENTS)}. Without it they are listed.")
+        str | None,
+        typer.Argument(help=f"Experiment: {', '.join(EXPERIMENTS)}. Without a name, the command lists them."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder with the data. By default that of WHYODD_DATA, the cache, or a download."),
+        typer.Option(help="Folder with the data. By default WHYODD_DATA, the cache, or a download."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write to.", show_default="whyodd-paper/NAME")
+        Path | None, typer.Option(help="Folder to write the results to.", show_default="whyodd-paper/NAME")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small: a first look in a minute or two.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="As large as in the paper.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is random.")] = 0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an earlier run finished.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a small version: a first look in a minute or two.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run at the paper's full size.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for everything random.")] = 0,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start again instead of continuing an earlier run.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress; show only results.")] = False,
 ) -> None:
-    """Repeat an experiment of the paper, and put what it states beside what is measured.
+    """Repeat an experiment from the paper, and compare its claims with what is measured.
 
-    Writes figures (PNG and PDF), the numbers (NAME.json) and a page (NAME.md) to a folder. A run that was
-    interrupted goes on from what it finished.
+    Writes figures (PNG and PDF), the numbers (NAME.json) and a page (NAME.md) to a folder. An
+    interrupted run continues where it stopped.
 
     Example: whyodd paper prototypes
 

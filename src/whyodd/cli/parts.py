@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from whyodd.scale.part_run import PartsFound
 
 _MEGABYTE = 1 << 20
-_GOES_ON = "Parts that are done stay: run the same command again to go on."
+_GOES_ON = "Finished parts are kept: run the same command again to continue."
 # Options that need all rows at once, or are of files that hold one table.
 _NOT_FOR_PARTS = (
     *("--report", "--groups", "--method", "--share", "--false-alarms", "--fdr"),
@@ -183,8 +183,8 @@ class PartsCommand:
             typer.echo(f"Error: {printable(told)}", err=True)
         if found.failed:
             typer.echo(
-                f"{len(found.failed):,} of {len(self.parts):,} parts could not be explained. Mend or "
-                "remove them, and run the same command again: what is done stays.",
+                f"{len(found.failed):,} of {len(self.parts):,} parts could not be explained. Repair or "
+                "remove them, then run the same command again: finished parts are kept.",
                 err=True,
             )
         if self.as_json:
@@ -206,7 +206,7 @@ class PartsCommand:
     def _headline(self, found: PartsFound, explainer: BatchExplainer) -> str:
         threshold = explainer.threshold
         if threshold is None:
-            return f"{count_of_rows(found.rows)}, ranked: the model has no threshold."
+            return f"{count_of_rows(found.rows)}, ranked, since the model has no threshold."
         return headline_of(
             found.rows, found.odd or 0, threshold, threshold_source(threshold, explainer.model)
         )
@@ -239,15 +239,19 @@ def explain_parts(
         raise ValueError("A table in parts needs --out: a folder for the results of each part.")
     for name in _NOT_FOR_PARTS:
         if options[name]:
-            raise typer.BadParameter(f"{name} is not for a table in parts. Leave it out.")
+            raise typer.BadParameter(f"{name} does not work with a table in parts. Leave it out.")
     if options["--given"]:
         raise typer.BadParameter(
-            "--given is not for a table in parts: learn a model in context with whyodd fit, and pass --model."
+            "--given does not work with a table in parts. Learn a model in context with whyodd fit, "
+            "and pass --model."
         )
     check_out(out, data, parts)
     model, train, types = options["--model"], options["--train"], types_of(options["--type"])
     if types and model is not None:
-        raise typer.BadParameter("--type and --model exclude each other: pass --type to whyodd fit.")
+        raise typer.BadParameter(
+            "--type cannot be used with --model, which already knows its columns. Pass --type to whyodd "
+            "fit instead."
+        )
     check_learned(model, train)
     check_installed("polars", "pyarrow", "skops")
     PartsCommand(
@@ -284,11 +288,14 @@ def check_out(out: Path, data: Sequence[Path], parts: Sequence[Part]) -> None:
     target = os.path.realpath(out)
     for part in parts:
         if os.path.realpath(part.path.parent) == target:
-            raise ValueError(f"--out {out} is where {part.name} is, which would be replaced. Choose another.")
+            raise ValueError(
+                f"--out {out} is the folder of {part.name}, which would be replaced. Choose another folder."
+            )
     for folder in data:
         if folder.is_dir() and os.path.commonpath([target, os.path.realpath(folder)]) == os.path.realpath(
             folder
         ):
             raise ValueError(
-                f"--out {out} lies in {folder}: results would be read as parts next time. Choose another."
+                f"--out {out} is inside {folder}, so the next run would read the results as parts. "
+                "Choose another folder."
             )

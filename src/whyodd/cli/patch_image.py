@@ -102,10 +102,13 @@ def show(result: OddPictures, console: Console, width: int | None = None) -> Non
     if result.usual is not None:
         low, high = map(number, result.usual)
         console.print(
-            f"\nNormal pictures, without themselves, have {low} to {high} per window.", highlight=False
+            f"\nNormal pictures, each judged without itself, have {low} to {high} per window.",
+            highlight=False,
         )
     if width is not None:
-        console.print(f"\nRows and columns are those of pictures {width} pixels wide.", highlight=False)
+        console.print(
+            f"\nRows and columns refer to pictures resized to {width} pixels wide.", highlight=False
+        )
     if len(set(e.n_windows.tolist())) > 1:
         console.print("\nThe pictures differ in size, so they are ranked by their outlierness per window.")
     if note := result.found.audit().note:

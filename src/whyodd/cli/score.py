@@ -54,20 +54,25 @@ def score(
     share: Share = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Scores to write, a line per row: .csv, .tsv, .parquet or .jsonl; - prints CSV."),
+        typer.Option(
+            help=(
+                "Write the scores to this file, one line per row: .csv, .tsv, .parquet or .jsonl; - prints "
+                "CSV."
+            )
+        ),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how odd each row of a table is.
+    """Score how odd each row of a table is.
 
     Example: whyodd score today.csv --model model.whyodd --out scores.csv
     """
     check_inputs(data, train, model, share)
     prints_scores = out == _STANDARD_OUTPUT
     if prints_scores and as_json:
-        raise typer.BadParameter("--json and --out - would both be printed. Choose one.")
+        raise typer.BadParameter("--json and --out - both print to standard output. Choose one.")
     check_outputs(("--out", None if prints_scores else out, TABLE_ENDINGS), sources=(data, train, model))
     # Here, so that neither `whyodd --help` nor a wrong name need wait for scikit-learn.
     from whyodd.cli.tables import ChosenColumns, FileOptions, find_in_file
@@ -97,7 +102,7 @@ def score(
 
 
 def summary(found: Findings, top: int) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     scores = found.outlierness
     return {
         "rows": len(found),

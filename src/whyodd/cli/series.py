@@ -45,56 +45,74 @@ def _lengths(text: str | None) -> tuple[int, ...] | None:
 
 def series(
     train: Annotated[
-        Path, typer.Argument(help="Normal series: CSV, JSON, Parquet or Excel, a row per time step.")
+        Path, typer.Argument(help="Normal series: CSV, JSON, Parquet or Excel, one row per time step.")
     ],
     test: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Series to judge, files or folders. By default the first one, each stretch by the others."
+            help=(
+                "Series to judge: files or folders. By default the normal one, each stretch judged by "
+                "the others."
+            )
         ),
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="Steps of a window, or several as in 8,32. By default 8, 32 and 128.")
+        str | None,
+        typer.Option(help="Window length in steps, or several, for example 8,32. By default 8, 32 and 128."),
     ] = None,
     time: Annotated[
-        str | None, typer.Option(help="Column that tells the time. By default one of dates, or called time.")
+        str | None,
+        typer.Option(help="Column with the time. By default a column of dates, or one named time."),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Use only these columns, as in a,b; by default all numbers.")
+        str | None, typer.Option(help="Use only these columns, for example a,b; by default all numeric ones.")
     ] = None,
     drop: Annotated[
         str | None,
-        typer.Option(help="Leave out these columns. If the time is left out, rows count as even steps."),
+        typer.Option(help="Leave out these columns. Without the time column, rows count as evenly spaced."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Judge the series by this model, as written by --save.")
+        Path | None, typer.Option(help="Judge the series with this model, written by --save.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the model in this file, for --model.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the model to this file, to use with --model.")
+    ] = None,
     false_alarms: Annotated[
         float | None,
-        typer.Option(help="Share of normal steps that may be called odd: 0.01, or about 100 steps."),
+        typer.Option(
+            help="Share of normal steps that may be called odd. By default 0.01, or about 100 steps."
+        ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest events to list.")] = 10,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("series"),
+    out: Annotated[Path, typer.Option(help="Folder to write the results to.")] = Path("series"),
     report: Annotated[
         Path | None,
-        typer.Option(help="Page to write: .html, one file. Of several series, one in the folder of each."),
+        typer.Option(
+            help=(
+                "Write a report to this file: .html, self-contained. Several series get one each, in their "
+                "folders."
+            )
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Hide progress; show only results and notes.")
+    ] = False,
 ) -> None:
-    """Learn what a normal series looks like, then tell when another one is odd, in which channels, and why.
+    """Learn what a normal series looks like, then show when another one is odd, in which channels, and why.
 
     Compares windows of several lengths with the normal ones nearest to them. Writes steps.csv (how odd each
     step is, how rare that is, and the relevance of each channel), events.csv (when it is odd, and what
-    changed) and series.png. Several series have a folder each, and a line each in scores.csv; if that is
-    interrupted, the same command goes on with the series that are left.
+    changed) and series.png. Several series get one folder each and one line each in scores.csv. If
+    the run is interrupted, the same command continues with the remaining series.
 
     Example: whyodd series normal.csv today.csv --out odd/ --report odd.html
     """
     lengths = _lengths(window)
     if model is not None and (lengths is not None or save is not None):
-        raise typer.BadParameter("--model has learned already: leave out --window and --save.")
+        raise typer.BadParameter(
+            "--model has already learned, so --window and --save have no use. Leave them out."
+        )
     files = series_files([train, *(test or ())] if model is not None or not test else test)
     for path in files if model is not None else (train, *files):
         check_table(path)
@@ -149,7 +167,8 @@ def _loaded(path: Path) -> SeriesDetector:
     model = load(path)
     if not isinstance(model, SeriesDetector):
         raise ValueError(  # noqa: TRY004 - of a file, told in one sentence
-            f"{path} holds a {type(model).__name__}, expected a model of whyodd series --save."
+            f"{path} holds a {type(model).__name__}, expected a model written by whyodd series "
+            "--save. Choose another file."
         )
     return model
 
@@ -162,7 +181,9 @@ def series_files(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if _is_table(file))
             if not inside:
-                raise FileNotFoundError(f"{path} holds no tables: expected files such as monday.csv.")
+                raise FileNotFoundError(
+                    f"{path} holds no tables: expected files such as monday.csv. Choose another folder."
+                )
         found |= dict.fromkeys(inside)
     return list(found)
 
@@ -208,7 +229,7 @@ def write_table(columns: dict[str, Any], path: Path) -> None:
 
 
 def summary(found: SeriesFindings, files: Sequence[Path]) -> dict[str, Any]:
-    """All that the command tells, as a plain dictionary."""
+    """All results of the command, as a plain dictionary."""
     return {
         "headline": found.headline,
         "steps": len(found),
@@ -240,7 +261,7 @@ def show(found: SeriesFindings, console: Console, top: int) -> None:
         table.add_row(str(i + 1), *map(Text, cells))
     console.print(table)
     if more := len(found.odd) - len(e):
-        console.print(f"and {more:,} more, in events.csv", highlight=False)
+        console.print(f"and {more:,} more in events.csv", highlight=False)
 
 
 def tell_several(
@@ -265,5 +286,5 @@ def tell_several(
         table.add_row(*(Text(printable(cell)) for cell in (*cells, f"{line['when']}: {line['why']}")))
     console.print(table)
     if len(lines) > top:
-        console.print(f"and {len(lines) - top:,} more, in scores.csv", highlight=False)
+        console.print(f"and {len(lines) - top:,} more in scores.csv", highlight=False)
     typer.echo(f"\nscores.csv and a folder for each series: {out}")

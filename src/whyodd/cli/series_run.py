@@ -66,7 +66,9 @@ class SeriesRun:
         earlier = {Path(line["file"]): line for line in journal.lines()}
         done = {file: earlier[file] for file in folders if self._is_done(earlier.get(file), folders[file])}
         if done:
-            self._say(f"{len(done):,} of {len(self.files):,} series were judged by an interrupted run.")
+            self._say(
+                f"{len(done):,} of {len(self.files):,} series were already judged by an interrupted run."
+            )
         began, left = time.monotonic(), [file for file in self.files if file not in done]
         try:
             with journal.writing(done.values()) as add:
@@ -78,7 +80,8 @@ class SeriesRun:
                         add(line)
         except KeyboardInterrupt:
             self._say(
-                f"{len(done):,} of {len(self.files):,} series are judged: the same command goes on there."
+                f"{len(done):,} of {len(self.files):,} series are judged: run the same command "
+                "again to continue."
             )
             raise
         finally:  # also what an interrupted run has done can be read

@@ -18,30 +18,32 @@ _SHORTEST = 12
 
 def serve(
     data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="Folder whose tables can be chosen on the page.")
+        Path | None, typer.Argument(metavar="DATA", help="Folder of tables to offer on the page.")
     ] = None,
     folder: Annotated[
-        Path, typer.Option(help="Folder that keeps files, findings and marks; made if it is not there.")
+        Path, typer.Option(help="Folder for files, findings and marks; created if missing.")
     ] = Path("whyodd-serve"),
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on. Beyond this machine a password is needed: it is asked for, or read "
-            f"from {_PASSWORD}."
+            help="Address to listen on. Addresses open to other machines need a password: whyodd asks for "
+            f"it, or reads {_PASSWORD}."
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8765,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
-    megabytes: Annotated[int, typer.Option(min=1, help="Of a file that is uploaded, at most.")] = 500,
-    rows: Annotated[int, typer.Option(min=2, help="Of a table, at most.")] = 5_000_000,
-    columns: Annotated[int, typer.Option(min=1, help="Of a table, at most.")] = 1_000,
-    upload_seconds: Annotated[float, typer.Option(min=1, help="For one upload, at most.")] = 900,
-    work_seconds: Annotated[float, typer.Option(min=1, help="For the work on one file, at most.")] = 3_600,
+    megabytes: Annotated[int, typer.Option(min=1, help="Largest upload, in megabytes.")] = 500,
+    rows: Annotated[int, typer.Option(min=2, help="Most rows of a table.")] = 5_000_000,
+    columns: Annotated[int, typer.Option(min=1, help="Most columns of a table.")] = 1_000,
+    upload_seconds: Annotated[float, typer.Option(min=1, help="Longest time for one upload.")] = 900,
+    work_seconds: Annotated[float, typer.Option(min=1, help="Longest time to work on one file.")] = 3_600,
     memory: Annotated[
-        int, typer.Option(min=500, help="Megabytes of the process that reads and learns, at most.")
+        int, typer.Option(min=500, help="Most memory for the process that reads and learns, in megabytes.")
     ] = 4_000,
 ) -> None:
-    """Look at tables in a browser: drop a file, see what is odd and why, mark it, judge the next file.
+    """Explore tables in a browser: drop a file, see what is odd and why, mark rows, judge the next file.
 
     Listens on this machine only, and prints the address with its key.
 
@@ -50,7 +52,7 @@ def serve(
     check_installed("starlette", "uvicorn", "python_multipart", "jinja2", "polars", "skops")
     if data is not None and not data.is_dir():
         raise NotADirectoryError(
-            f"{data} is no folder, expected one with tables. Files are chosen on the page."
+            f"{data} is not a folder, expected a folder of tables. To use one file, choose it on the page."
         )
     from whyodd.web.limits import Limits
     from whyodd.web.safety import Access
@@ -74,8 +76,8 @@ def serve(
             address += f"?token={access.token}"
 
         def announce() -> None:
-            typer.echo(f"whyodd is at {address}")
-            typer.echo(f"It keeps its files in {folder.resolve()}. Ctrl+C ends it.", err=True)
+            typer.echo(f"whyodd runs at {address}")
+            typer.echo(f"Its files are in {folder.resolve()}. Press Ctrl+C to stop.", err=True)
             if show:
                 webbrowser.open(address)
 
@@ -86,9 +88,13 @@ def _password() -> str:
     """From the environment, or asked for; a server that others reach is never without."""
     given = os.environ.get(_PASSWORD)
     if given is None:
-        given = typer.prompt("Password for all who open the page", hide_input=True, confirmation_prompt=True)
+        given = typer.prompt(
+            "Password for everyone who opens the page", hide_input=True, confirmation_prompt=True
+        )
     if len(given) < _SHORTEST:
-        raise ValueError(f"The password has {len(given)} letters, expected at least {_SHORTEST}.")
+        raise ValueError(
+            f"The password has {len(given)} characters, expected at least {_SHORTEST}. Choose a longer one."
+        )
     return str(given)
 
 
@@ -103,7 +109,8 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise OSError(
-            f"Cannot listen on {host}, port {port}: {error.strerror}. Choose another --port, or 0 for any."
+            f"Cannot listen on {host}, port {port}: {error.strerror}. Choose another --port, or 0 "
+            "for a free one."
         ) from None
     listening.listen(128)
     return listening

@@ -28,7 +28,9 @@ METHODS = tuple(
 
 def _known_method(name: str) -> str:
     if name not in METHODS:
-        raise typer.BadParameter(f"{name!r} is no way to explain. Choose among: {', '.join(METHODS)}.")
+        raise typer.BadParameter(
+            f"{name!r} is not an explanation method. Choose among: {', '.join(METHODS)}."
+        )
     return name
 
 
@@ -42,7 +44,7 @@ Data = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="Encoding of text files, such as cp1252; by default found from the file."),
+    typer.Option(help="Encoding of text files, such as cp1252; by default detected."),
 ]
 Sheet = Annotated[
     str | None, typer.Option(help="Sheet of a workbook, by name or number; by default the only one.")
@@ -53,18 +55,18 @@ TableName = Annotated[
 ]
 Train = Annotated[
     Path | None,
-    typer.Option(help="Table of normal rows to learn from. By default DATA, each row by all others."),
+    typer.Option(help="Table of normal rows to learn from. By default DATA, each row judged by all others."),
 ]
-Model = Annotated[Path | None, typer.Option(help="Model to use instead, as written by whyodd fit.")]
-Columns = Annotated[str | None, typer.Option(help="Use only these columns, as in a,b; by default all.")]
-Drop = Annotated[str | None, typer.Option(help="Leave out these columns, as in a,b.")]
+Model = Annotated[Path | None, typer.Option(help="Model file from whyodd fit to use instead of learning.")]
+Columns = Annotated[str | None, typer.Option(help="Use only these columns, for example a,b; by default all.")]
+Drop = Annotated[str | None, typer.Option(help="Leave out these columns, for example a,b.")]
 IdColumn = Annotated[
-    str | None, typer.Option(help="Column that names the rows; shown, and kept out of the model.")
+    str | None, typer.Option(help="Column that names the rows; it is shown but not used by the model.")
 ]
 Types = Annotated[
     list[str] | None,
     typer.Option(
-        "--type", help="Kind of a column, as in store=code; may come several times. See whyodd columns."
+        "--type", help="Kind of a column, for example store=code; can be repeated. See whyodd columns."
     ),
 ]
 Share = Annotated[
@@ -72,7 +74,7 @@ Share = Annotated[
     typer.Option(
         min=1e-6,
         max=0.5,
-        help="Call this share of the rows used for training odd; by default the model's own threshold.",
+        help="Call this share of the training rows odd; by default the model's own threshold.",
     ),
 ]
 FalseAlarms = Annotated[
@@ -89,19 +91,19 @@ Method = Annotated[
     str,
     typer.Option(
         callback=_known_method,
-        help=f"How to explain: {', '.join(METHODS)}; all but dtd are there to compare.",
+        help=f"Explanation method: {', '.join(METHODS)}. All but dtd are for comparison.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed for random samples.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Hide progress; show only results and notes.")]
 
 
 Given = Annotated[
     str | None,
     typer.Option(
-        help="Columns of context, as in machine,time, the most important first: rows are compared with rows "
-        "alike in them, and they are never blamed."
+        help="Columns of context, for example machine,time, the most important first. Each row is compared "
+        "with rows that are alike in them, and they are never blamed."
     ),
 ]
 
@@ -118,7 +120,7 @@ def names_of(text: str | None) -> tuple[str, ...]:
     parts = re.split(r"(?<!\\),", text or "")
     names = tuple(dict.fromkeys(part.strip().replace("\\,", ",") for part in parts if part.strip()))
     if text is not None and not names:
-        raise typer.BadParameter(f"{text!r}: expected names of columns, as in a,b.")
+        raise typer.BadParameter(f"{text!r}: expected column names, for example a,b.")
     return names
 
 
@@ -135,9 +137,11 @@ def groups_of(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
     for text in texts or ():
         name, _, members = text.partition("=")
         if not name.strip() or not members.strip(" ,"):
-            raise typer.BadParameter(f"{text!r}: expected a name and columns, as in address=street,city.")
+            raise typer.BadParameter(
+                f"{text!r}: expected a name and columns, for example address=street,city."
+            )
         if name.strip() in groups:
-            raise typer.BadParameter(f"The group {name.strip()!r} comes twice.")
+            raise typer.BadParameter(f"The group {name.strip()!r} is given twice. Leave one out.")
         groups[name.strip()] = names_of(members)
     return groups
 
@@ -155,41 +159,48 @@ def types_of(texts: list[str] | None) -> dict[str, str]:
     for text in texts or ():
         name, _, kind = (part.strip() for part in text.rpartition("="))
         if not name or not kind:
-            raise typer.BadParameter(f"{text!r}: expected a column and its kind, as in store=code.")
+            raise typer.BadParameter(f"{text!r}: expected a column and its kind, for example store=code.")
         if name in types:
-            raise typer.BadParameter(f"The column {name!r} has two types.")
+            raise typer.BadParameter(f"The column {name!r} has two kinds, expected one. Leave one out.")
         types[name] = kind
     return types
 
 
 def check_inputs(data: Path, train: Path | None, model: Path | None, share: float | None = None) -> None:
-    """Say what is wrong with the files to read, before anything is read."""
+    """Check the input files before reading any of them."""
     if model is not None and share is not None:
-        raise typer.BadParameter("--share is of the rows used for training: pass it to whyodd fit.")
+        raise typer.BadParameter(
+            "--share is a share of the training rows, which --model no longer has. Pass it to whyodd "
+            "fit instead."
+        )
     if train is not None and train == data:
-        raise typer.BadParameter("--train is DATA itself, which is the default: leave it out.")
+        raise typer.BadParameter("--train is DATA itself, which is the default. Leave it out.")
     check_table(data)
     check_learned(model, train)
     check_installed("polars", *(() if model is None else ("skops",)))
 
 
 def check_learned(model: Path | None, train: Path | None) -> None:
-    """Say what is wrong with what the rows are judged by."""
+    """Check the model or training table that judges the rows."""
     if train is not None and model is not None:
-        raise typer.BadParameter("--train and --model exclude each other: a model has learned already.")
+        raise typer.BadParameter(
+            "--train cannot be used with --model, which has already learned. Leave one out."
+        )
     if train is not None:
         check_table(train)
     if model is not None and not model.exists():
         raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
     if model is not None and model.is_dir():
-        raise IsADirectoryError(f"{model} is a folder, expected a file that whyodd fit wrote.")
+        raise IsADirectoryError(f"{model} is a folder, expected a file written by whyodd fit.")
 
 
 def check_limits(**limits: float | None) -> None:
     """Refuse more than one rule on where oddness begins, given by the names of their options."""
     given = [f"--{name.replace('_', '-')}" for name, value in limits.items() if value is not None]
     if len(given) > 1:
-        raise typer.BadParameter(f"{given[0]} and {given[1]} exclude each other: each says what is odd.")
+        raise typer.BadParameter(
+            f"{given[0]} cannot be used with {given[1]}: each sets what counts as odd. Leave one out."
+        )
 
 
 def tell(notes: Sequence[str]) -> None:

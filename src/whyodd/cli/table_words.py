@@ -86,7 +86,7 @@ def row_name(found: Findings, row: int) -> str:
 def table_of(found: Findings) -> Table:
     """The rows that were judged."""
     if found.table is None:
-        raise ValueError("These findings are of no table.")
+        raise ValueError("These findings do not belong to a table.")
     return found.table
 
 

@@ -124,7 +124,8 @@ def _beside(table: Table, name: str | None) -> Any:
     series = table.frame[name]
     if series.dtype.is_nested() or series.dtype == polars().Binary:
         raise ValueError(
-            f"Column {name!r} of {table.name} holds lists, objects or bytes, expected texts or numbers."
+            f"Column {name!r} of {table.name} holds lists, objects or bytes, expected texts or "
+            "numbers. Leave it out with --drop."
         )
     return series
 

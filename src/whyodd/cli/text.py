@@ -31,28 +31,38 @@ def text(
     normal: Annotated[
         Path,
         typer.Argument(
-            help="Normal messages: CSV, JSON lines, Parquet, Excel or SQLite. With --model those to judge."
+            help=(
+                "Normal messages: CSV, JSON lines, Parquet, Excel or SQLite. With --model: the messages "
+                "to judge."
+            )
         ),
     ],
     test: Annotated[
         Path | None,
-        typer.Argument(help="Messages to judge. By default the normal ones, each by all others."),
+        typer.Argument(help="Messages to judge. By default the normal ones, each judged by all others."),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(help="Column with the messages. By default the only one of texts.")
+        str | None, typer.Option(help="Column with the messages. By default the only text column.")
     ] = None,
     id_column: Annotated[str | None, typer.Option(help="Column that names the messages.")] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the oddest messages to report.")] = 20,
-    report: Annotated[Path | None, typer.Option(help="Page to write: .html, with marked words.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report to this file: .html, with the odd words marked.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="All messages to write, with scores and reasons: .csv, .tsv, .parquet; with words: .jsonl."
+            help=(
+                "Write all messages with scores and reasons to this file: .csv, .tsv, .parquet; .jsonl "
+                "adds the words."
+            )
         ),
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="File to keep the model in, for --model.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the model to this file, to use with --model.")
+    ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Model of --save to use instead of learning normal messages.")
+        Path | None, typer.Option(help="Model written by --save, to use instead of learning.")
     ] = None,
     false_alarms: Annotated[
         float | None,
@@ -61,43 +71,55 @@ def text(
         ),
     ] = None,
     subwords: Annotated[
-        bool, typer.Option("--subwords", help="Judge parts of words: for misspellings.")
+        bool, typer.Option("--subwords", help="Judge parts of words, which helps with misspellings.")
     ] = False,
     paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's model: a one-class SVM, odd if long.")
+        bool, typer.Option("--paper", help="Use the paper's one-class SVM, which finds long messages odder.")
     ] = False,
     nu: Annotated[
         float | None,
         typer.Option(
-            min=1e-6, max=1.0, help="With --paper: share that may be outliers in training, 0.3 by default."
+            min=1e-6,
+            max=1.0,
+            help="With --paper: share of training messages that may be outliers; 0.3 by default.",
         ),
     ] = None,
     sigma: Annotated[
         float | None,
         typer.Option(
             min=1e-6,
-            help="With --paper: bandwidth, 10 by default, the median distance with --normalize.",
+            help="With --paper: bandwidth; 10 by default, or the median distance with --normalize.",
         ),
     ] = None,
     min_df: Annotated[
         int | None,
-        typer.Option(min=1, help="Learn terms that are in so many messages: 1 by default, 5 with --paper."),
+        typer.Option(
+            min=1, help="Learn only terms found in at least this many messages; 1 by default, 5 with --paper."
+        ),
     ] = None,
-    language: Annotated[str, typer.Option(help="Of the stemmer; 'none' for no stemming.")] = "english",
+    language: Annotated[
+        str, typer.Option(help="Language of the stemmer; 'none' turns stemming off.")
+    ] = "english",
     normalize: Annotated[
         bool, typer.Option("--normalize", help="With --paper: divide messages by their length.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of a view.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only results and notes.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines instead of a readable list.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Hide progress; show only results and notes.")
+    ] = False,
 ) -> None:
-    """Learn what normal messages look like, then show which others are odd, and for which words.
+    """Learn what normal messages look like, then show which others are odd, and which words make them odd.
 
-    If a run with --out is interrupted, the same command goes on after the messages that were judged.
+    If a run with --out is interrupted, the same command continues after the last judged message.
 
     Example: whyodd text normal.csv test.csv --column comment --out scores.csv --report report.html
     """
     if model is not None and test is not None:
-        raise typer.BadParameter("--model has learned normal messages already: pass only those to judge.")
+        raise typer.BadParameter(
+            "--model has already learned normal messages, so expected only those to judge. Pass one file."
+        )
     for path in (normal, test):
         if path is not None:
             check_table(path)
@@ -171,7 +193,8 @@ def _loaded(path: Path) -> TextModel:
     model = load(path)
     if not isinstance(model, TextModel):
         raise ValueError(  # noqa: TRY004 - of a file, told in one sentence
-            f"{path} holds a {type(model).__name__}, expected a model of whyodd text --save."
+            f"{path} holds a {type(model).__name__}, expected a model written by whyodd text "
+            "--save. Choose another file."
         )
     return model
 
@@ -203,8 +226,8 @@ def _only_texts(frame: Any, path: Path, id_column: str | None) -> str:
     names = [name for name, kind in schema if kind == polars().String and name != id_column]
     if len(names) != 1:
         raise ValueError(
-            f"{path} has {len(names)} columns of texts, expected one: name the messages with --column. "
-            f"It has: {', '.join(frame.columns)}."
+            f"{path} has {len(names)} text columns, expected one: choose the messages with --column. It "
+            f"has: {', '.join(frame.columns)}."
         )
     return str(names[0])
 
@@ -212,7 +235,7 @@ def _only_texts(frame: Any, path: Path, id_column: str | None) -> str:
 def show(found: Findings, console: Console) -> None:
     """Print the oddest messages with their odd words shaded, and why each is odd."""
     learned = len(found.model.messages_)
-    console.print(Text(f"{learned:,} messages were learned. {found.headline}"), highlight=False)
+    console.print(Text(f"Learned from {learned:,} messages. {found.headline}"), highlight=False)
     if found.n_odd == 0:
         console.print("The oddest of them:", highlight=False)
     shown = found.odd[:_SHOWN]

@@ -60,7 +60,7 @@ class MessageFile:
             scores[done - 1] = line["outlierness"]
         done -= done % _BLOCK if done < n else 0
         if done and progress:
-            typer.echo(f"{done:,} of {n:,} messages were judged by a run that was interrupted.", err=True)
+            typer.echo(f"{done:,} of {n:,} messages were already judged by an interrupted run.", err=True)
         kept = (line for line in self._lines() if line["row"] < done)
         bar = progress_bar(n - done, "Judging messages") if progress and done < n else nullcontext(_unheard)
         try:
@@ -72,7 +72,9 @@ class MessageFile:
                     report(start + len(e) - done)
         except KeyboardInterrupt:
             judged = sum(1 for _ in self._lines())
-            typer.echo(f"{judged:,} of {n:,} messages are judged: the same command goes on there.", err=True)
+            typer.echo(
+                f"{judged:,} of {n:,} messages are judged: run the same command again to continue.", err=True
+            )
             raise
         return scores
 
@@ -98,8 +100,8 @@ class MessageFile:
     def _check_all(self, count: int) -> None:
         if count != self._n:
             raise ValueError(
-                f"{self._journal.path} has {count:,} of {self._n:,} messages: another run writes to it. "
-                "Wait for its end, or choose another --out."
+                f"{self._journal.path} has {count:,} of {self._n:,} messages: another run is writing to it. "
+                "Wait until it ends, or choose another --out."
             )
 
     def _lines(self) -> Iterator[dict[str, Any]]:

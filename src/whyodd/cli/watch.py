@@ -23,56 +23,58 @@ class LineFormat(StrEnum):
 
 
 def watch(
-    model: Annotated[Path, typer.Option(help="Model to judge by, as written by whyodd fit.")],
+    model: Annotated[Path, typer.Option(help="Model file from whyodd fit to judge with.")],
     line_format: Annotated[
         LineFormat | None,
-        typer.Option("--format", help="How lines are written; by default told from the first one."),
+        typer.Option("--format", help="Format of the input lines; by default detected from the first one."),
     ] = None,
     header: Annotated[
-        str | None, typer.Option(help="Names of the columns of CSV without a header line, as in a,b.")
+        str | None, typer.Option(help="Column names for CSV input without a header line, for example a,b.")
     ] = None,
     id_column: IdColumn = None,
     top: Annotated[int, typer.Option(min=1, help="How many reasons to give for each row.")] = 3,
     odd_only: Annotated[
-        bool, typer.Option("--odd-only", help="Write only rows that are odd; several times as quick.")
+        bool, typer.Option("--odd-only", help="Write only the odd rows; several times faster.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="File to append to, .jsonl, instead of standard output.")
+        Path | None, typer.Option(help="Append to this .jsonl file instead of writing to standard output.")
     ] = None,
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="The input comes from its beginning again: skip what --out has already."
+            "--resume", help="The input starts from the beginning again: skip the rows already in --out."
         ),
     ] = False,
     rejects: Annotated[
-        Path | None, typer.Option(help="File to append bad lines to, .jsonl, with what is wrong with them.")
+        Path | None, typer.Option(help="Append bad lines to this .jsonl file, with what is wrong with them.")
     ] = None,
     events: Annotated[
-        Path | None, typer.Option(help="File to append what changed in the stream to, .jsonl.")
+        Path | None, typer.Option(help="Append changes in the stream to this .jsonl file.")
     ] = None,
     drift_every: Annotated[
-        int, typer.Option(min=0, help="Rows after which to look for drift, each time; 0 for never.")
+        int, typer.Option(min=0, help="Look for drift after every so many rows; 0 for never.")
     ] = 5000,
     forget: Annotated[
         int | None,
-        typer.Option(min=1, help="Learn anew all the time, such that rows count half after so many others."),
+        typer.Option(min=1, help="Keep learning: a row's weight halves after this many later rows."),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="File to keep the latest model in that --forget has learned.")
+        Path | None, typer.Option(help="Save the latest model learned with --forget to this file.")
     ] = None,
 ) -> None:
-    """Say of each row on standard input how odd it is and why, as it comes, as a line of JSON.
+    """Judge rows from standard input as they arrive: a line of JSON each, with how odd it is and why.
 
-    Rows are JSON lines or CSV. Bad lines are counted and left out. SIGHUP loads the model again, SIGTERM ends
-    after the rows at hand.
+    Rows are JSON lines or CSV. Bad lines are counted and left out. SIGHUP loads the model again, SIGTERM
+    stops after the rows already read.
 
     Example: kafka-console-consumer --topic orders ... | whyodd watch --model m.whyodd --odd-only
     """
     if resume and out is None:
-        raise typer.BadParameter("--resume goes on with the file of --out: name it.")
+        raise typer.BadParameter("--resume continues the file of --out, but there is no --out. Add it.")
     if save is not None and forget is None:
-        raise typer.BadParameter("--save keeps what --forget has learned: add --forget.")
+        raise typer.BadParameter(
+            "--save keeps the model learned with --forget, but there is no --forget. Add it."
+        )
     if not model.is_file():
         raise FileNotFoundError(f"There is no file {model}. Write a model with whyodd fit.")
     files = (("--out", out, _ENDINGS), ("--rejects", rejects, _ENDINGS), ("--events", events, _ENDINGS))

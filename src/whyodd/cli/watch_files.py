@@ -1,4 +1,4 @@
-"""Streams in and out: bytes read as they come, and lines appended such that none is torn."""
+"""Streams in and out: bytes read as they arrive, and lines appended whole."""
 
 from __future__ import annotations
 
@@ -114,7 +114,9 @@ def _cut_torn_line(descriptor: int, path: Path) -> dict[str, Any]:
     except ValueError:
         last = None
     if not isinstance(last, dict):
-        raise ValueError(f"{path} is not a file of whyodd watch: its last line is no JSON. Name another one.")  # noqa: TRY004
+        raise ValueError(  # noqa: TRY004
+            f"{path} was not written by whyodd watch: its last line is not JSON. Choose another file."
+        )
     return last
 
 

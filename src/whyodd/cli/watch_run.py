@@ -182,17 +182,17 @@ class WatchRun:
             state=state,
         )
         if kept is not None and goes_on:
-            watcher.use(load(kept), words=f"Going on with the model of {kept}.")
+            watcher.use(load(kept), words=f"Continuing with the model of {kept}.")
         return watcher
 
     def _threshold_words(self) -> str:
         threshold = self.watcher.threshold
         if threshold is None:
-            return "The model has no threshold: rows are scored, and none is called odd."
+            return "The model has no threshold: rows get scores, but none is called odd."
         return f"Rows with an outlierness above {number(threshold)} are odd."
 
     def _summary(self) -> str:
-        skipped = f" ({self._n_skipped:,} of them had been judged before)" if self._n_skipped else ""
+        skipped = f" ({self._n_skipped:,} of them already judged before)" if self._n_skipped else ""
         where = "" if self.rejects is None or not self._n_bad else f", see {self.rejects.path}"
         return f"{self._n_rows:,} rows{skipped}: {self._n_odd:,} odd, {self._n_bad:,} bad{where}."
 
@@ -214,7 +214,7 @@ class WatchRun:
         try:
             self.watcher.use(load(path), words=f"The model was loaded again from {path}.")
         except (OSError, ValueError, ModuleNotFoundError) as error:
-            self._say(f"The model was not loaded again, the old one stays: {error}")
+            self._say(f"The model could not be loaded again, so the old one stays: {error}")
 
     @staticmethod
     def _say(words: str) -> None:

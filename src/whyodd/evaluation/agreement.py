@@ -80,8 +80,8 @@ def agreement(explanations: Mapping[str, Any], *, k: int | None = None) -> Any:
     """
     if not isinstance(explanations, Mapping) or not explanations or "method" in explanations:
         raise ValueError(
-            "explanations must be a dictionary from names (other than 'method') to explanations, "
-            "{'dtd': e, 'random': other}."
+            "Expected a dictionary of names (other than 'method') and explanations, for example {'dtd': e, "
+            "'random': other}."
         )
     measure = _correlations if k is None else partial(_overlaps, k=at_least_one(k, "variables"))
     columns = {

@@ -106,7 +106,7 @@ class Audit:
 
     @property
     def n_calm(self) -> int:
-        """Items that were looked at, but in which nothing stands out."""
+        """Items in which nothing stands out."""
         return self.n_items - sum(map(len, self.patterns))
 
     def to_frame(self) -> Any:
@@ -166,7 +166,7 @@ class Audit:
 
 
 def audit(e: Any) -> Audit:
-    """Tell which few patterns of relevance recur, and whether most of the detection rests on one of them.
+    """Find the few patterns of relevance that recur, and whether most of the detection rests on one of them.
 
     A model may be right for a wrong reason, as Clever Hans was: it looks at the frame of pictures, at a
     stamp, at a column that gives the answer away. One explanation does not show that, many together do [1]_.
@@ -229,8 +229,8 @@ def _audited(e: Any) -> tuple[Any, Indices, float]:
         return e.explanation, np.arange(len(e.odd)), _usual(e.outlierness, e.is_odd)
     if not hasattr(e, "kind"):
         raise TypeError(
-            f"An audit is of findings or of an explanation, but {type(e).__name__} came. "
-            "Call whyodd.find or whyodd.explain first."
+            f"Expected findings or an explanation to audit, got {type(e).__name__}. Call whyodd.find or "
+            "whyodd.explain first."
         )
     is_odd = np.zeros(len(e), dtype=bool) if e.threshold is None else np.asarray(e.is_odd)
     if not is_odd.any():
@@ -308,7 +308,7 @@ def _words(main: Pattern, n_items: int, kind: Kind) -> str:
     where = "at the border" if main.name == BORDER else f"at one place, {main.name}"
     return (
         f"In {len(main):,} of {n_items:,} images most of the relevance above usual ({percent(main.held)}) "
-        f"lies {where}: the model may be looking at {looked}, not at the content. {remedy}, or check these "
+        f"lies {where}: the model may respond to {looked}, not to the content. {remedy}, or check these "
         f"examples: {', '.join(main.examples)}."
     )
 

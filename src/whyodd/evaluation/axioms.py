@@ -150,8 +150,8 @@ def _own_score(model: Any) -> Callable[[Floats], Floats]:
             own = getattr(model, name)
             return lambda X: -np.asarray(own(X), dtype=np.float64)
     raise UnsupportedModelError(
-        f"{type(model).__name__} has no score: neither score_samples nor decision_function. "
-        "Pass a fitted outlier detector."
+        f"{type(model).__name__} has neither score_samples nor decision_function. Pass a fitted outlier "
+        "detector."
     )
 
 
@@ -161,5 +161,6 @@ def _n_features(model: Any) -> int:
         if hasattr(fitted, "n_features_in_"):
             return int(fitted.n_features_in_)
     raise UnsupportedModelError(
-        f"{type(model).__name__} does not say on how many columns it was fitted (n_features_in_)."
+        f"{type(model).__name__} has no n_features_in_, so the number of columns it was fitted on "
+        "is unknown. Fit it again."
     )

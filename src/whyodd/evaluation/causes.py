@@ -45,12 +45,12 @@ class Causes:
         return {name: mean_and_error(values)[1] for name, values in asdict(self).items()}
 
     def to_frame(self) -> Any:
-        """Data frame with a line for each outlier or segment (pandas, or what else is installed)."""
+        """Data frame with a line for each outlier or segment (pandas, or another installed package)."""
         return build_frame(asdict(self), None)
 
 
 def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
-    """Judge relevance where it is known which variables are to blame.
+    """Judge relevance against the known variables to blame.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
     values, truth = values_of(relevance, "relevance", order), values_of(truth, "truth", order)
     if not isinstance(values, np.ndarray) or values.ndim != 2:
         raise ValueError(
-            "relevance must be a table of shape (rows, variables). Pass an Explanation or an array."
+            "Expected relevance as a table of shape (rows, variables). Pass an Explanation or an array."
         )
     judged = values if segments is None else sum_segments(values, segments)
     return Causes(
@@ -131,7 +131,7 @@ def causes_of_found(relevance: Any, is_found: Any, truth: Any, segments: Any) ->
 
 
 def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
-    """Outlierness from which on the rows of a series are called odd with the best F1, segment by segment.
+    """Threshold on the outlierness with the best F1, segment by segment.
 
     A stretch of anomalous rows of which one is called odd counts as found as a whole (point adjustment). The
     threshold is chosen by the truth: it tells what could be found at best, not what would be.
@@ -148,7 +148,10 @@ def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
     """
     o, truth = np.asarray(outlierness, dtype=np.float64), np.asarray(is_anomalous, dtype=bool)
     if not truth.any():
-        raise ValueError("is_anomalous is false everywhere: no threshold finds what is not there.")
+        raise ValueError(
+            "is_anomalous is false everywhere: expected at least one true value. Pass the labels of the "
+            "anomalies."
+        )
     edges = np.flatnonzero(np.diff(truth, prepend=False, append=False)).reshape(-1, 2)
     heights = np.concatenate([[o[start:stop].max() for start, stop in edges], o[~truth]])
     sizes = np.concatenate([edges[:, 1] - edges[:, 0], np.ones(np.count_nonzero(~truth))])
@@ -172,13 +175,13 @@ def _as_limits(segments: Any, n: int) -> NDArray[np.intp]:
     limits = np.asarray(segments)
     if limits.ndim != 2 or limits.shape[1] != 2 or limits.dtype.kind not in "iu":
         raise ValueError(
-            f"segments must be whole numbers of shape (k, 2), but {limits.dtype} {limits.shape} came."
+            f"Expected segments as whole numbers of shape (k, 2), got {limits.dtype} {limits.shape}."
         )
     for start, stop in limits:
         if not 0 <= start < stop <= n:
             raise ValueError(
-                f"segment [{start}, {stop}) has no rows or leaves the {n} rows of the relevance. "
-                "Pass the first row and the one after the last."
+                f"segment [{start}, {stop}) is empty or reaches beyond the {n} rows of the relevance. Pass "
+                "the first row and the one after the last."
             )
     return limits.astype(np.intp)
 

@@ -38,7 +38,7 @@ _MOVES, _SCALE, _STEPS = 5, 0.01, 16
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """An explanation, and what it may be judged by.
+    """An explanation, and the information needed to judge it.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def compare(
     random_state: int | None = None,
     progress: bool = False,
 ) -> Any:
-    """Compare ways to explain the same rows: a line for each method, a column for each metric.
+    """Compare explanation methods on the same rows: a line for each method, a column for each metric.
 
     Parameters
     ----------
@@ -236,7 +236,10 @@ def _line(judged: Judged, chosen: Mapping[str, Metric]) -> dict[str, float]:
 def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, Metric]:
     """Metrics that were asked for, or all that apply."""
     if explains_items(model) and not has_windows(model):
-        raise TypeError(f"compare() is for tables, images and series, but a {type(model).__name__} came.")
+        raise TypeError(
+            f"compare() expected a model of tables, images or series, got {type(model).__name__}. Pass "
+            "one of these."
+        )
     lacks = {name: _lacking(metric, model, mask) for name, metric in METRICS.items()}
     if metrics is None:
         return {name: metric for name, metric in METRICS.items() if lacks[name] is None}
@@ -251,11 +254,11 @@ def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, M
 
 def _lacking(metric: Metric, model: Any, mask: Any) -> str | None:
     if metric.needs_mask and mask is None:
-        return "compares with what is to blame: pass it as mask"
+        return "compares with the true causes: pass them as mask"
     if metric.needs_table and has_windows(model):
-        return "is for rows of tables. Leave it out for images and series"
+        return "works only for table rows. Leave it out for images and series"
     if metric.needs_flip and not has_windows(model) and not offers(PreparedModel.of(model).network, "flip"):
-        return f"takes variables away, which {type(model).__name__} does not offer. Leave it out"
+        return f"removes variables, which {type(model).__name__} does not support. Leave it out"
     return None
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def conservation_gap(explanation: Any) -> Floats:
-    """What gets lost or made up, |Σ_i R_i + unexplained - o| / o.
+    """Share of the outlierness that is lost or invented, |Σ_i R_i + unexplained - o| / o.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def conservation_gap(explanation: Any) -> Floats:
 
 
 def unexplained_share(explanation: Any) -> Floats:
-    """What belongs to no variable, as a share of the outlierness: unexplained / o.
+    """Share of the outlierness that belongs to no variable: unexplained / o.
 
     Parameters
     ----------

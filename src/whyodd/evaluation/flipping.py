@@ -100,7 +100,8 @@ def flip(
     """
     if explains_items(model) and not has_windows(model):
         raise UnsupportedModelError(
-            f"flip() is for tables, images and series, but a {type(model).__name__} came."
+            f"flip() expected a model of tables, images or series, got {type(model).__name__}. Pass "
+            "one of these."
         )
     methods = dict(relevance) if isinstance(relevance, Mapping) else {"": relevance}
     if not methods:
@@ -119,7 +120,10 @@ def flip(
         )
     else:
         if single_values:
-            raise ValueError("single_values is for a PatchModel: variables of a table are single already.")
+            raise ValueError(
+                "single_values is only for a PatchModel: a table's variables are single already. Leave "
+                "it out."
+            )
         curves = _flip_rows(model, X, methods, checkpoints, exclude_self, progress, n_jobs)
     return curves if isinstance(relevance, Mapping) else curves[""]
 
@@ -144,7 +148,9 @@ def area(curves: Any) -> Wide:
             f"curves has shape {values.shape}, expected (..., s + 1): o before and after at least one step."
         )
     if not np.isfinite(values).all() or (values < 0.0).any():
-        raise ValueError("curves must be outlierness: finite numbers of at least 0.")
+        raise ValueError(
+            "Expected curves of outlierness, finite numbers of at least 0. Pass what flip() returned."
+        )
     first = values[..., 0]
     falls = np.divide(values, first[..., None], out=np.zeros_like(values), where=first[..., None] > 0.0)
     return np.asarray(np.trapezoid(falls, dx=1.0 / (values.shape[-1] - 1), axis=-1))
@@ -166,7 +172,7 @@ def _flip_rows(
 def flip_explanation(
     e: Explanation, relevances: Mapping[str, Any], *, checkpoints: int | None = None
 ) -> dict[str, Wide]:
-    """Flipping curves of the rows of an explanation, without need of the model.
+    """Flipping curves of an explanation's rows; the model is not needed.
 
     Parameters
     ----------
@@ -199,8 +205,8 @@ def _flip_prepared(
 ) -> dict[str, Wide]:
     if not offers(rows.network, "flip"):
         raise UnsupportedModelError(
-            f"A {type(rows.network).__name__} measures no distances that could be set to 0. "
-            "Flip the variables of a model with a kernel."
+            f"A {type(rows.network).__name__} measures no distances that flipping could set to 0. Use a "
+            "model with a kernel."
         )
     task = Task(rows.network, rows.inputs)
     if rows.through is not None:
@@ -269,8 +275,8 @@ def _check_same_rows(explanation: Explanation, rows: PreparedRows) -> None:
     # Of an explanation in float32 the rows are, too.
     if not np.allclose(one, two, rtol=1e-6, atol=0.0, equal_nan=True):
         raise ValueError(
-            "relevance explains other rows than X, or the same in another order. Pass the rows that were "
-            "explained: X[e.rows] for a part of them."
+            "relevance belongs to other rows than X, or to the same rows in another order. Pass the rows "
+            "that were explained: X[e.rows] for a part of them."
         )
 
 

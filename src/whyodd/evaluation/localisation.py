@@ -113,7 +113,7 @@ def _judged(judge: Callable[[Floats, Mask], Floats], scores: NDArray[Any], mask:
 
 def _as_mask(mask: NDArray[Any]) -> Mask:
     if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
-        raise ValueError("mask must be true or false (1 or 0) everywhere. Pass for example mask > 0.")
+        raise ValueError("Expected a mask of true and false (1 and 0) only. Pass for example mask > 0.")
     return mask.astype(bool)
 
 

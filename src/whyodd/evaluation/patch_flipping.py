@@ -43,7 +43,7 @@ def flip_items(
     progress: bool,
     n_jobs: int | None,
 ) -> dict[str, Wide]:
-    """O = Σ_t o_t of each item (n, S + 1) by each method, while pixels are taken away in S steps."""
+    """O = Σ_t o_t of each item (n, S + 1) by each method, while pixels are removed in S steps."""
     given = model.read_items(items)
     steps = _CHECKPOINTS if checkpoints is None else int(checkpoints)
     lists = {name: _relevance_of(relevance, given) for name, relevance in methods.items()}
@@ -183,7 +183,7 @@ def _by_pixel(relevance: Wide, item: Item, single_values: bool, what: str) -> Wi
         return relevance.reshape(-1, channels)
     if has_channels and not single_values and relevance.shape == shape[:-1]:
         return relevance.reshape(-1, 1)
-    raise ValueError(f"The {what} has shape {relevance.shape}, expected that of the item, {shape}.")
+    raise ValueError(f"The {what} has shape {relevance.shape}, expected the item's shape, {shape}.")
 
 
 def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
@@ -192,17 +192,19 @@ def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
     arrays: Any = getattr(relevance, "relevance", relevance)
     if not isinstance(arrays, (list, tuple, np.ndarray)):
         raise TypeError(
-            "relevance must be a PatchExplanation or a list with an array for each item, but "
-            f"{type(relevance).__name__} came."
+            "Expected relevance as a PatchExplanation or a list with one array per item, got "
+            f"{type(relevance).__name__}. Pass one of these."
         )
     if n == 1 and isinstance(arrays, np.ndarray):
         arrays = arrays if arrays.shape[:1] == (1,) else arrays[None]
     if len(arrays) != n:
-        raise ValueError(f"{len(arrays)} arrays of relevance came for {n} item(s): expected one for each.")
+        raise ValueError(
+            f"Expected one relevance array for each of {n} item(s), got {len(arrays)}. Pass one per item."
+        )
     if _is_explanation(relevance) and not _are_same(relevance.items, given):
         raise ValueError(
-            "relevance explains other items than these, or the same in another order. Pass those that were "
-            "explained."
+            "relevance belongs to other items than these, or to the same items in another order. Pass the "
+            "explained items."
         )
     return arrays  # type: ignore[no-any-return]
 

@@ -220,8 +220,8 @@ def profiles_of(e: Any, everyone: Any, usual: float) -> Profiles:
     if e.kind is IMAGES:
         return PictureProfiles.of(e, everyone)
     raise TypeError(
-        f"An audit is of rows of a table or of images, but an explanation of {e.kind.nouns} came: their "
-        "places do not correspond to one another."
+        f"Expected an explanation of table rows or images to audit, got one of {e.kind.nouns}, whose places "
+        "do not correspond to each other. Audit rows or images."
     )
 
 

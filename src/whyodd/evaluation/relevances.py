@@ -36,7 +36,8 @@ def side_by_side(first: Any, second: Any, names: tuple[str, str] = ("scores", "m
     one, two = values_of(first, names[0], order), values_of(second, names[1], order)
     if len(one) != len(two):
         raise ValueError(
-            f"{names[0]} has {len(one)} item(s), {names[1]} {len(two)}. Pass one for each row or image."
+            f"{names[0]} has {len(one)} item(s), {names[1]} {len(two)}. Pass one of each for every "
+            "row or image."
         )
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
         yield _matched(one, two, names)
@@ -77,8 +78,8 @@ def numbers(values: Any, name: str) -> NDArray[Any]:
     if not is_array:
         came = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
         raise ValueError(
-            f"{name} must be numbers, an array with a row for each row of X or a list with an array for each "
-            f"item, but {came} came."
+            f"Expected {name} as numbers, an array with a row for each row of X or a list with one array "
+            f"per item, got {came}."
         )
     return array
 
@@ -97,12 +98,12 @@ def _matched(one: NDArray[Any], two: NDArray[Any], names: tuple[str, str]) -> Bl
     summed = one.sum(axis=-1) if has_channels else one
     if summed.shape != two.shape:
         raise ValueError(
-            f"{names[0]} {one.shape} and {names[1]} {two.shape} have different shapes. "
-            f"Pass a value of each for every variable, or for every pixel."
+            f"{names[0]} {one.shape} and {names[1]} {two.shape} have different shapes. Pass one value of "
+            "each for every variable or pixel."
         )
     size = prod(two.shape[1:])
     blocks = summed.reshape(len(summed), size), two.reshape(len(two), size)
     for block, name in zip(blocks, names, strict=True):
         if np.isnan(block.astype(np.float64)).any():
-            raise ValueError(f"{name} has NaN in it, expected numbers. Leave out what has no relevance.")
+            raise ValueError(f"{name} has NaN in it, expected numbers. Leave out entries without relevance.")
     return blocks

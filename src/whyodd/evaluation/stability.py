@@ -109,7 +109,7 @@ def stability(
 def stability_of(
     e: Explanation, *, scale: float = 0.01, n: int = 10, random_state: int | None = None
 ) -> Stability:
-    """Stability of an explanation around its rows, without need of the model; see :func:`stability`."""
+    """Stability of an explanation around its rows; the model is not needed. See :func:`stability`."""
     return Probe.near(e, random_state).stability(scale, n, random_state)
 
 
@@ -247,7 +247,9 @@ class Probe:
         """Walk from each row to the nearest other one, as :func:`continuity` has it."""
         points, steps = np.asarray(self.task.X), whole_number("steps", steps, 2)
         if len(points) < 2:
-            raise ValueError("continuity needs two rows to walk between, but one came. Pass more rows.")
+            raise ValueError(
+                "continuity expected at least two rows to move between, got one. Pass more rows."
+            )
         unit = np.where(self.spread > 0.0, self.spread, 1.0)
         search = NearestNeighbors(n_neighbors=1).fit(points / unit)
         goals = points[search.kneighbors(return_distance=False)[:, 0]]
@@ -272,8 +274,8 @@ class Probe:
 def _check_is_table(e: Any, model: object) -> None:
     if e.kind is not TABLE:
         raise TypeError(
-            f"{type(model).__name__} is no model of the rows of a table, of which stability and continuity "
-            "are known. Pass such a model, and a table."
+            f"stability and continuity expected a model of table rows, got {type(model).__name__}. Pass "
+            "such a model, and a table."
         )
 
 

@@ -194,7 +194,9 @@ class Source:
                     yield tuple(row[index] if index < len(row) else "" for index in places)
         except KeyError as error:
             expected = f"expected tab separated columns with {', '.join(columns)}"
-            raise OSError(f"cannot read {path}: {expected}, but there is no {error}.") from None
+            raise OSError(
+                f"cannot read {path}: {expected}, but {error} is missing. Replace it by the original."
+            ) from None
         except (ValueError, csv.Error, OSError, EOFError, zlib.error) as error:
             raise OSError(f"cannot read {path}: {_reason(error)}. Replace it by the original.") from error
         finally:
@@ -241,8 +243,8 @@ def _read_images(path: Path, shape: tuple[int, ...]) -> Arrays:
         x, y = arrays[f"x_{part}"].shape, arrays[f"y_{part}"].shape
         if len(x) == 0 or x[1:] != shape or y != x[:1]:
             raise OSError(
-                f"cannot read {path}: expected x_{part} (n, {', '.join(map(str, shape))}) and y_{part} (n,), "
-                f"but {x} and {y} came. Replace it by the original."
+                f"cannot read {path}: expected x_{part} (n, {', '.join(map(str, shape))}) and y_{part} "
+                f"(n,), got {x} and {y}. Replace it by the original."
             )
     return arrays
 

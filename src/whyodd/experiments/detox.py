@@ -246,8 +246,9 @@ def _choices(run: Run, messages: Messages) -> list[OpenPoint]:
         ),
         OpenPoint(
             "which two messages",
-            f"Of the first {run['n_explained']:,} attacks with {words['attack']} words, {rule}; of as many "
-            f"harmless comments that were not learned, with {words['harmless']} words, the same.",
+            f"One of the first {run['n_explained']:,} attacks with {words['attack']} words: {rule}. "
+            f"The other, chosen in the same way, is one of as many unseen harmless comments with "
+            f"{words['harmless']} words.",
         ),
         OpenPoint(
             "the lists below the messages are of 'most frequent terms'",

@@ -106,14 +106,14 @@ def _checked(entry: dict[str, Any]) -> bytes:
         content = bytes(answer.read())
     if len(content) != entry["size"]:
         raise OSError(
-            f"{entry['name']} came with {len(content):,} bytes, but figshare says {entry['size']:,}"
+            f"{entry['name']} has {len(content):,} bytes, expected {entry['size']:,} as listed by figshare"
         )
     if md5(content, usedforsecurity=False).hexdigest() != entry["computed_md5"]:
-        raise OSError(f"{entry['name']} came with another MD5 sum than figshare says")
+        raise OSError(f"{entry['name']} has another MD5 checksum than figshare lists")
     return content
 
 
 def _open(address: str) -> Any:
     if not address.startswith(("https://", "http://127.0.0.1:")):
-        raise OSError(f"{address} is no secure address")
+        raise OSError(f"{address} is not an https address")
     return urlopen(address, timeout=_PATIENCE)

@@ -43,9 +43,10 @@ def perform(run: Run, _: None) -> Outcome:
     picture = run.draw(
         "prototypes",
         prototypes_figure(measured, points, run["reach"]),
-        "For a Gaussian and a Student kernel: inlierness, outlierness, which center has the largest share p "
-        "of the soft min-pooling (the paler, the less), and for four outliers where relevance goes: lines to "
-        "centers are as wide as p, arrows show the shares of the two variables, bars how o is made up.",
+        "For a Gaussian and a Student kernel: inlierness, outlierness, and which center has the largest "
+        "share p of the soft min-pooling (paler means less). For four outliers, where relevance goes: lines "
+        "to centers are as wide as p, arrows show the shares of the two variables, and bars show how o is "
+        "made up.",
     )
     results = {
         **{family: _numbers(one) for family, one in measured.items()},

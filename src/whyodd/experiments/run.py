@@ -199,8 +199,8 @@ class Run:
             self.say(f"Resumed from {self.folder}: {_told(resumed)} (to start afresh: --fresh).")
         if len(resumed) < len(files):
             self.say(
-                f"{len(files) - len(resumed)} step(s) in {self.folder} of another run (other parameters, "
-                "data or versions), or broken: computed anew."
+                f"{len(files) - len(resumed)} step(s) in {self.folder} are broken or come from another run "
+                "(other parameters, data or versions): computed again."
             )
 
     def write(self, report: Outcome, experiment: Experiment) -> None:

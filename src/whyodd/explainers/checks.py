@@ -14,7 +14,8 @@ def keywords(options: Any) -> dict[str, Any]:
     """Options by name, none if there are none, or an error."""
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(
-            f"options must be a dictionary, {{'neighbors': 10}}, but {type(options).__name__} came."
+            "Expected options as a dictionary, for example {'neighbors': 10}, got "
+            f"{type(options).__name__}."
         )
     return dict(options or {})
 

@@ -1,4 +1,4 @@
-"""The way in: ``explain`` for any model and what it judges."""
+"""The entry point: ``explain`` for any model and data."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ def explain(
     if find_entry({MODULE: True}, model):
         if normal is None:
             raise ValueError(
-                "A torch module knows no normal rows, expected normal=rows to compare its scores with. "
-                "Pass some, such as those it was trained on."
+                "A torch module keeps no normal rows, expected normal=rows to compare its scores with. Pass "
+                "some, for example its training rows."
             )
         model, normal = module_score(model, normal), None
     if explains_items(model):
@@ -169,7 +169,7 @@ def explain(
             **asked,
         )
     if time is not None:
-        raise ValueError("time is for series: a table has no column of it. Leave it out.")
+        raise ValueError("time is only for series, got a table. Leave it out.")
     chosen, settings = find_method(method), keywords(options)
     prepared = prepare(model, X, normal)
     of_function = is_function(prepared.network)
@@ -215,7 +215,7 @@ def explain_prepared(
     rows: Indices | None = None,
     ids: tuple[Any, ...] | None = None,
 ) -> Explanation:
-    """Explain rows that are prepared already, by any method; otherwise as :func:`explain`.
+    """Explain prepared rows by any method; otherwise like :func:`explain`.
 
     Whoever scores a large table in blocks keeps what is worth it of each, ``rows.take(odd)``, and hands it on
     here, all as one (``PreparedRows.joined``): nothing is transformed twice.
@@ -303,7 +303,7 @@ def explanation_of(
 
 
 def explained_by(e: Explanation, method: str, *, random_state: int | None = None) -> Explanation:
-    """Explanation of the rows of another one by another method, without need of the model.
+    """Explain the rows of an explanation by another method; the model is not needed.
 
     Parameters
     ----------
@@ -341,15 +341,16 @@ def _check_taken(model: Any, asked: Mapping[str, Any]) -> None:
     taken = inspect.signature(model.explain).parameters
     for name in asked:
         if name not in taken:
-            raise ValueError(f"{name} is not for a {type(model).__name__}. Leave it out.")
+            raise ValueError(f"{name} does not work with a {type(model).__name__}. Leave it out.")
 
 
 def _with_normal(method: str, options: dict[str, Any], normal: Any) -> dict[str, Any]:
     if "normal" in options:
-        raise ValueError("normal came twice, by itself and in options. Pass it once.")
+        raise ValueError("normal is given twice, as a parameter and in options. Pass it once.")
     if isinstance(normal, str):
         message = (
-            f"normal={normal!r}: method={method!r} takes rows, like X. Without, it compares with centers."
+            f"normal={normal!r}: method={method!r} expected rows, like X. Leave it out to compare "
+            "with the model's centers."
         )
         raise ValueError(message)  # noqa: TRY004 - fine for another method
     return {**options, "normal": normal}

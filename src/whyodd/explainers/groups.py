@@ -59,7 +59,7 @@ def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
     """The group of each variable that is in one."""
     if not hasattr(groups, "items"):
         raise TypeError(
-            f"groups must be a dictionary from names to lists of columns, but {type(groups).__name__} came."
+            f"Expected groups as a dictionary of names and lists of columns, got {type(groups).__name__}."
         )
     group_of: dict[str, str] = {}
     for group, members in groups.items():
@@ -68,15 +68,15 @@ def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
         for name in members:
             if name not in names:
                 raise ValueError(
-                    f"groups[{group!r}] holds {name!r}, which is no column of X. "
-                    f"Choose among: {', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
+                    f"groups[{group!r}] holds {name!r}, which is not a column of X. Choose among: "
+                    f"{', '.join(map(repr, names[:20]))}{', ...' if len(names) > 20 else ''}."
                 )
             if group_of.get(name) == str(group):
                 raise ValueError(f"groups[{group!r}] holds {name!r} twice. Leave one out.")
             if name in group_of:
                 raise ValueError(
-                    f"{name!r} is in two groups, {group_of[name]!r} and {group!r}. "
-                    "A column's relevance can be counted once: leave it out of one of them."
+                    f"{name!r} is in two groups, {group_of[name]!r} and {group!r}. A column's relevance "
+                    "counts only once: remove it from one of them."
                 )
             group_of[name] = str(group)
     taken = sorted(set(map(str, groups)) & (set(names) - set(group_of)))

@@ -1,4 +1,4 @@
-"""What a method of explanation is given and what it declares: a task in, relevance out."""
+"""The interface of explanation methods: a task in, relevance out."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Method:
 
     @property
     def compares_with_normal(self) -> bool:
-        """Whether normal rows that are given are what it compares with."""
+        """Whether it compares with the normal rows that are passed."""
         return True
 
     @property
@@ -219,7 +219,9 @@ class Method:
         needs = self.needs - _NORMAL_ROWS_DO if has_normal else self.needs
         for need in sorted(needs):
             if not offers(network, need):
-                raise UnsupportedModelError(f"method={name!r} is not for it. {_lacks(need, network)}")
+                raise UnsupportedModelError(
+                    f"method={name!r} does not work with this model. {_lacks(need, network)}"
+                )
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
         """Relevance of the variables before ``task.through``, beside the outlierness."""
@@ -235,9 +237,9 @@ class Method:
 # Stand-ins for what a member of the waist does not know itself.
 _NORMAL_ROWS_DO = frozenset({"centers", "expected"})
 _LACKS = {
-    "centers": "knows no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
+    "centers": "keeps no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",
     "distances": "measures no distances to normal rows. Leave method out, or choose 'dtd'.",
-    "expected": "knows no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
+    "expected": "has no expected rows. Pass normal ones as options={'normal': rows}, or choose 'dtd'.",
     "splits": "has no trees whose splits isolate rows. Leave method out, or choose 'dtd'.",
 }
 

@@ -1,4 +1,4 @@
-"""From a model and what people pass as X to what is explained: a network, its inputs, and the way back."""
+"""Turn a model and X into a network, its inputs, and the way back to the columns."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class PreparedModel:
         found, variables = self._traced(tuple(raw_names(X)) if fitted is None else fitted)
         given = match_columns(X, fitted, unread=found.unread)
         if (given.shape[0] if hasattr(given, "shape") else len(given)) == 0:
-            raise ValueError("X must have at least one row, but has none.")
+            raise ValueError("Expected X with at least one row, got none. Pass some rows.")
         texts = None
         if self.reader is not None:
             texts = self.reader.texts(given)[:, found.column] if with_texts else None
@@ -277,8 +277,8 @@ class PreparedModel:
             found = trace(self.steps, names)
             if found.linear is not None and not offers(self.network, "through"):
                 raise UnsupportedModelError(
-                    f"A {type(self.network).__name__} after a step that mixes columns is explained at its "
-                    "own input only: call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
+                    f"A {type(self.network).__name__} after a step that mixes columns can be explained only "
+                    "at its own input. Call whyodd.explain(pipeline[-1], pipeline[:-1].transform(X))."
                 )
             variables = Variables(
                 found.names,

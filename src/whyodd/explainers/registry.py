@@ -61,5 +61,5 @@ def method_for_items(
     method, settings, random = find_method(name), keywords(options), generator(random_state)
     method.check_options(name, settings)
     if settings.pop("normal", None) is not None:
-        raise ValueError(f"normal is for tables, not for a {type(model).__name__}. Leave it out.")
+        raise ValueError(f"normal does not work with a {type(model).__name__}. Leave it out.")
     return method, settings, random

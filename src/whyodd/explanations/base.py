@@ -65,7 +65,7 @@ TEXTS = Kind("texts", "message", "messages", "word", "words")
 
 
 class BaseExplanation:
-    """Outlierness of n items and what it is made of: Σ R + unexplained = o.
+    """Outlierness of n items and its parts: Σ R + unexplained = o.
 
     A frozen dataclass below it has ``rows``, ``outlierness``, ``unexplained``, ``relevance``, ``threshold``,
     ``method`` and ``ids``, says in ``_per_item`` which of its fields have an entry for each item, and
@@ -124,7 +124,7 @@ class BaseExplanation:
         raise NotImplementedError
 
     def to_frame(self) -> Any:
-        """Data frame of what is explained."""
+        """Data frame of the explanation."""
         raise NotImplementedError
 
     def _plain(self) -> dict[str, Any]:
@@ -137,11 +137,11 @@ class BaseExplanation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the items are called: as people do, else by their number."""
+        """The items' names: the given ones, or their numbers."""
         return tuple(map(self.name, range(len(self))))
 
     def name(self, i: int) -> str:
-        """What item ``i`` is called."""
+        """Name of item ``i``."""
         own = None if self.ids is None else self.ids[i]
         return f"{self.kind.noun} {self.rows[i]}" if is_missing(own) else str(own)
 
@@ -162,7 +162,7 @@ class BaseExplanation:
 
     @property
     def label(self) -> str:
-        """What people should know of relevance that is not exact, in a few words; nothing if it is."""
+        """A short warning if relevance is not exact; empty if it is."""
         return exactness_label(self.exactness, self.fidelity)
 
     @property
@@ -177,7 +177,7 @@ class BaseExplanation:
 
     @property
     def whole(self) -> Floats:
-        """(n,) what shares are of: the outlierness, or the sum of all |R| in other units."""
+        """(n,) the whole that shares refer to: the outlierness, or the sum of all |R| in other units."""
         return self.outlierness if self.is_additive else self._absolute_relevance
 
     @property
@@ -250,7 +250,7 @@ class BaseExplanation:
         """What a reader should know."""
         if self.is_additive:
             return [f"relevance is {self.label}"] if self.label else []
-        return [f"{self.method} does not add up to the outlierness: shares are of the sum of relevance"]
+        return [f"{self.method} does not add up to the outlierness: shares refer to the sum of the relevance"]
 
     def _legend(self) -> list[str]:
         """How to read what a notebook shows."""
@@ -259,7 +259,7 @@ class BaseExplanation:
     def _position(self, i: int) -> int:
         if not isinstance(i, Integral) or not -len(self) <= i < len(self):
             raise IndexError(
-                f"{i!r} is no {self.kind.noun} of an explanation of {self.kind.count(len(self))}."
+                f"{i!r}: expected one of the {self.kind.count(len(self))} explained, counted from 0."
             )
         return int(i) % len(self)
 
@@ -296,7 +296,7 @@ _FIDELITY = {
 
 
 def exactness_label(exactness: str, fidelity: Mapping[str, float] | None) -> str:
-    """What people should know of relevance that is sampled or distilled; nothing of any other.
+    """A short warning on sampled or distilled relevance; empty for any other.
 
     Examples
     --------
@@ -314,11 +314,13 @@ def exactness_label(exactness: str, fidelity: Mapping[str, float] | None) -> str
 
 
 def checked_ids(ids: Sequence[Any] | None, n: int, kind: Kind) -> tuple[Any, ...] | None:
-    """What items are called, one for each, or an error."""
+    """The items' names, one for each, or an error."""
     if ids is None:
         return None
     if isinstance(ids, str) or len(ids) != n:
-        raise ValueError(f"{len(ids)} names came for {kind.count(n)}: expected one for each.")
+        raise ValueError(
+            f"Expected one name for each of {kind.count(n)}, got {len(ids)}. Pass one per {kind.noun}."
+        )
     return tuple(ids)
 
 

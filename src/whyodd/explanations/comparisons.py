@@ -1,4 +1,4 @@
-"""Compared with what a value is odd: usual rows, rows like it, or rows that agree in another variable."""
+"""The rows that a value is odd against: usual rows, rows like it, or rows that agree in another variable."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Comparisons:
     def kinds(
         self, spoken: Kinds, data: NDArray[Any], inputs: Any = None, given: Given | None = None
     ) -> Kinds:
-        """(n, d) in what way each value is odd, as a place in ``KINDS``.
+        """(n, d) how each value is odd, as an index into ``KINDS``.
 
         What is extreme or hardly ever met among usual rows needs no comparison, and what is not must not be
         called so.

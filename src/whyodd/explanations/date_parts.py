@@ -1,4 +1,4 @@
-"""In what a date is odd: its hour, its weekday, its place in the year, or how late it is."""
+"""What is odd about a date: its hour, its weekday, its place in the year, or how late it is."""
 
 from __future__ import annotations
 

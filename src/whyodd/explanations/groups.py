@@ -124,7 +124,7 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
 
 
 def label_of(names: Sequence[str], judgements: Sequence[str]) -> str:
-    """Names and judgements in a few words; what is odd in the same way is told together.
+    """Names and judgements in a few words; variables odd in the same way share one.
 
     Examples
     --------

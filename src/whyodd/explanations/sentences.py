@@ -30,7 +30,7 @@ _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apa
 
 @dataclass(frozen=True)
 class Partner:
-    """What a value does not go with.
+    """The other value that a value does not go with.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ def sentence(odd: OddRow) -> str:
 
 
 def words_of(reasons: Sequence[Reason]) -> list[str]:
-    """What is seen, in words, of one row, whose context is told once."""
+    """The reasons of one row in words; its context appears once."""
     found, context = [], ""
     for reason in reasons:
         found.append(reason.words.replace(context, "") if context else reason.words)
@@ -251,7 +251,7 @@ def observation(reason: Reason) -> str:
 
 
 def missing_words(reason: Reason) -> str:
-    """Say that there is no value, or that what stands there is none.
+    """Words for a missing value, or for a cell that does not fit its column.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def missing_words(reason: Reason) -> str:
     """
     if reason.form is None or reason.written is None or not reason.written.strip():
         return f"{name_text(reason)} is missing"
-    return f"{name_text(reason)} is {text(reason.written)}, which is no {reason.form.noun}"
+    return f"{name_text(reason)} is {text(reason.written)}, which is not a {reason.form.noun}"
 
 
 def name_text(reason: Reason) -> str:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _UNEXPLAINED = "(unexplained)"
 _REASONS_SHOWN = 3
 _NOISE = 1e-6  # of the resolution of a variable
-NOT_LEFT_OUT = "the model keeps no rows to leave out: a training row is judged by a model that has seen it"
+NOT_LEFT_OUT = "the model keeps no training rows, so each of them is judged by a model that has seen it"
 
 
 @dataclass(frozen=True)
@@ -245,14 +245,14 @@ class Explanation(BaseExplanation):
 
     @cached_property
     def alike(self) -> NDArray[np.intp]:
-        """(n, k) centers that each row is compared with in words, if the network tells kinds apart."""
+        """(n, k) centers that each row's words refer to, if the network distinguishes kinds."""
         if self.comparisons is None:
             return np.empty((len(self), 0), dtype=np.intp)
         return self.comparisons.alike(self.inputs, self._own)
 
     @cached_property
     def reason_kinds(self) -> NDArray[np.int8] | None:
-        """(n, d) in what way each value is odd, as a place in ``KINDS``; None if that is not known."""
+        """(n, d) how each value is odd, as an index into ``KINDS``; None if that is unknown."""
         if self.comparisons is None or self.spoken is None:
             return None
         return _read_only(self.comparisons.kinds(self.spoken, self._compared, self.inputs, self.given))
@@ -265,7 +265,7 @@ class Explanation(BaseExplanation):
 
     @cached_property
     def comparisons(self) -> Comparisons | None:
-        """What values are compared with in words, if the network tells kinds apart."""
+        """What the words compare values with, if the network distinguishes kinds."""
         if self.spoken is None or self._variables.groups is not None or not offers(self.network, "kinds"):
             return None
         return Comparisons(self.network, self._variables)
@@ -325,7 +325,7 @@ class Explanation(BaseExplanation):
         return np.asarray(np.abs(self.relevance).sum(axis=1))
 
     def take_over(self, other: Explanation) -> None:
-        """Take over from an explanation by the same model what is the same for all rows."""
+        """Copy from an explanation by the same model what is the same for all rows."""
         if "comparisons" in vars(other):
             self.__dict__["comparisons"] = other.comparisons
         self.__dict__["_resolutions"] = other._resolutions
@@ -460,7 +460,7 @@ class Explanation(BaseExplanation):
         return self.variables or Variables(self.feature_names)
 
     def reason(self, i: int, c: int) -> Reason:
-        """What variable ``c`` has to do with the outlierness of row ``i``, by their places."""
+        """The reason that variable ``c`` gives for the outlierness of row ``i``, by index."""
         value, expected = _dense(self.data)[i, c], self.expected[i, c]
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
@@ -524,7 +524,7 @@ class Explanation(BaseExplanation):
             return [*others, NOT_LEFT_OUT]
         if n == 0:
             return others
-        told = f"self-excluded: {self.kind.count(n)} of the training data, each without its own center"
+        told = f"{self.kind.count(n)} of the training data, each judged without its own center"
         return [told, *others]
 
 

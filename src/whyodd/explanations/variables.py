@@ -1,4 +1,4 @@
-"""The variables that people know: how what a network compares with looks in their units and categories."""
+"""The variables that people know: a network's points in their units and categories."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]
 
 
 def as_numbers(values: NDArray[Any]) -> NDArray[np.float64]:
-    """(n, d) values as floats, NaN for what is no number."""
+    """(n, d) values as floats, NaN for anything that is not a number."""
     if values.dtype != object:
         return values.astype(np.float64)
     columns = [_as_floats(column)[0] for column in values.T]

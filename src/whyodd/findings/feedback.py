@@ -1,4 +1,4 @@
-"""What people say of single rows: models and pipelines are told, and findings follow."""
+"""Feedback on single rows: models and pipelines learn from it, and findings follow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def accept(model: Any, rows: Any, *, note: str = "", among: Any = None) -> Effect:
-    """Make rows that a model called odd part of what is normal to it, and rows like them.
+    """Accept odd rows as normal, and rows like them.
 
     A row that is nearer to an accepted one than to what was learned is less odd, by as much as it is nearer.
     All other rows are as odd as before. The model is changed; :func:`forget` takes it back, :func:`feedback`
@@ -68,19 +68,22 @@ def reject(model: Any, rows: Any, *, note: str = "", among: Any = None) -> Effec
 
 
 def forget(model: Any, id: int) -> Judgement:  # noqa: A002 - what feedback() calls it
-    """Take back what a model was told, by its ``id`` in :func:`feedback`: as if it had never been said."""
+    """Undo feedback by its ``id`` in :func:`feedback`, as if it had never been given."""
     return _detector(model).forget(id)
 
 
 def feedback(model: Any) -> tuple[Judgement, ...]:
-    """What a model was told of single rows: id, is_normal, rows, note and date of each."""
+    """The feedback that a model holds: id, is_normal, rows, note and date of each."""
     return _detector(model).feedback_
 
 
 def judged_findings(found: Findings, rows: Indices, note: str, *, is_normal: bool) -> Findings:
     """Findings after rows, given by their positions, were judged; those before, and their model, stay."""
     if found.table is None or found.rejudge is None:
-        raise ValueError("Only rows of a table that whyodd.find has judged can be accepted or rejected.")
+        raise ValueError(
+            "Expected rows of a table judged by whyodd.find, since only these can be accepted or "
+            "rejected. Call whyodd.find first."
+        )
     model = _copied(found.model)
     inputs = PreparedModel.of(model).inputs(take_rows(found.table.frame, rows))
     judgement = add_judgement(_detector(model), _doubles(inputs), note, is_normal=is_normal)
@@ -125,8 +128,8 @@ def _detector(model: Any) -> TakesFeedback:
     last = split_pipeline(model)[1]
     if not isinstance(last, TakesFeedback):
         raise UnsupportedModelError(
-            f"A {type(last).__name__} cannot be told what is normal: expected a detector of whyodd, such as "
-            "Committee, or a pipeline that ends in one, such as that of whyodd.auto."
+            f"A {type(last).__name__} cannot learn from feedback: expected a whyodd detector, such as "
+            "Committee, or a pipeline that ends in one. Use whyodd.auto to make one."
         )
     return last
 

@@ -108,7 +108,7 @@ def find(
     weight is too high (40, usually ... to ...)
     """
     if train is not None and model is not None:
-        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+        raise ValueError("train cannot be used with model, which has already learned. Pass one of them.")
     found_kind = kind_of(frame, model, kind)
     if found_kind != TABLE:
         options = {
@@ -167,7 +167,7 @@ def find_in(
     progress: bool = False,
     **more: Any,
 ) -> Findings:
-    """Find what is odd in a table that has a name; otherwise as :func:`find`.
+    """Find what is odd in a named table; otherwise like :func:`find`.
 
     ``more``: further attributes of :class:`Findings`.
     """
@@ -179,9 +179,11 @@ def find_in(
             known, trusted=trusted, types=types, given=given, random_state=random_state, progress=progress
         )
     elif given:
-        raise ValueError("given and model exclude each other: a model has its own context. Pass one of them.")
+        raise ValueError("given cannot be used with model, which has its own context. Pass one of them.")
     elif types:
-        raise ValueError("types and model exclude each other: a model knows its columns. Pass one of them.")
+        raise ValueError(
+            "types cannot be used with model, which already knows its columns. Pass one of them."
+        )
     else:
         known = None
     notes: list[str] = list(more.pop("notes", ()))
@@ -254,9 +256,11 @@ def learn(
 
 
 def check_not_id(given: str | Sequence[str] | None, id_column: str | None) -> None:
-    """Refuse context that names the rows, of which no two are alike."""
+    """Refuse a context column that names the rows, since no two rows share a name."""
     if id_column is not None and id_column in context_names(given):
-        raise ValueError(f"Column {id_column!r} names the rows, and cannot be given as their context too.")
+        raise ValueError(
+            f"Column {id_column!r} names the rows, so it cannot also be their context. Choose another."
+        )
 
 
 def _of_table(message: str) -> str:
@@ -264,7 +268,7 @@ def _of_table(message: str) -> str:
 
 
 def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> Any:
-    """The columns that the model was fitted on, as far as it looks at them; the others are told in a note."""
+    """The columns that the model was fitted on and uses; a note lists the others."""
     fitted, frame = getattr(model, "feature_names_in_", None), as_frame(table.frame)
     if fitted is None or frame is None or known is table:
         return table.frame
@@ -276,7 +280,7 @@ def matched(table: Table, known: Table | None, model: Any, notes: list[str]) -> 
             f"It has: {listed(there)}.{renamed(missing, there, columns)}"
         )
     if more := [name for name in there if name not in columns]:
-        notes.append(f"{table.name}: ignored since the model was not fitted on them: {listed(more)}.")
+        notes.append(f"{table.name}: ignored columns that the model was not fitted on: {listed(more)}.")
     return frame.select([name for name in columns if name in there]).to_native()
 
 
@@ -290,7 +294,7 @@ def _scored(model: Any, frame: Any, name: str, keep: int, progress: bool) -> Sco
     try:
         return ScoredRows.of(model, frame, keep=keep, progress=progress)
     except UnsupportedModelError as error:
-        raise ValueError(f"This model is not for tables. {error}") from None
+        raise ValueError(f"This model does not judge tables. {error}") from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 

@@ -148,7 +148,7 @@ class Findings:
         """
         if not hasattr(e, "outlierness"):
             raise TypeError(
-                f"A report is of an explanation, but {type(e).__name__} came. Call whyodd.explain first."
+                f"Expected an explanation to report, got {type(e).__name__}. Call whyodd.explain first."
             )
         if len(e) == 0:
             raise ValueError(
@@ -189,7 +189,7 @@ class Findings:
 
     @cached_property
     def explanation(self) -> Any:
-        """Of the odd items, the oddest first, and of a few more if few are odd; computed when asked for."""
+        """Explanation of the odd items, the oddest first, and a few more if few are; made on first use."""
         e = self.explain(self.order[: self.n_explained])
         _ = getattr(e, "direction", None)  # once for all: parts of an explanation take it along
         return e
@@ -210,7 +210,7 @@ class Findings:
         return group_by_reason(self.odd) if self.explanation.kind is TABLE else []
 
     def audit(self) -> Audit:
-        """Which few patterns of relevance recur, and whether most of what is odd rests on one of them.
+        """The few patterns of relevance that recur, and whether most of the detection rests on one of them.
 
         Of rows of a table and of images; see :func:`whyodd.audit`.
         """
@@ -252,7 +252,7 @@ class Findings:
         return len(self.outlierness)
 
     def accept(self, i: int | Sequence[int] = 0, *, note: str = "") -> Findings:
-        """Say that the ``i``-th of the oddest rows is normal, or several of them: what is odd then.
+        """Accept the ``i``-th oddest row, or several, as normal, and return the new findings.
 
         The findings stay as they are, and so does their model. The new ones have a model that was told
         (``found.model``, to be saved), and their first note says what it did; see :func:`whyodd.accept`.
@@ -307,7 +307,7 @@ class Findings:
         return build_frame(columns, None if table is None else table.kind)
 
     def to_dict(self, top: int = 50, *, checks: bool = True) -> dict[str, Any]:
-        """All that is told of the findings: numbers, texts, lists and dictionaries, ready for JSON.
+        """All findings as numbers, texts, lists and dictionaries, ready for JSON.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class Findings:
         """
         if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
             nouns = self.explanation.kind.nouns
-            raise ValueError(f"top={top!r}: expected the number of {nouns} to tell in detail, at least 1.")
+            raise ValueError(f"top={top!r}: expected the number of {nouns} to explain in detail, at least 1.")
         return summarize(self, int(top), checks)
 
     def report(self, path: str | os.PathLike[str], top: int = 50) -> None:

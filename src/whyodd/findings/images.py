@@ -90,7 +90,7 @@ def find_in_images(
     ids = checked_ids(names, len(given), IMAGES)
     is_fitted = model is not None and hasattr(model, "views_")
     if train is not None and is_fitted:
-        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+        raise ValueError("train cannot be used with model, which has already learned. Pass one of them.")
     if model is None or not is_fitted:
         model = ImageDetector(random_state=random_state) if model is None else model
         model.fit(given if train is None else train, progress=progress)
@@ -133,10 +133,10 @@ def _scores(model: ImageDetector, images: Sequence[Any], progress: bool) -> Doub
 
 def _threshold(model: ImageDetector, scores: Doubles, limit: Limit) -> tuple[float | None, str]:
     if limit.share is not None:
-        source = f"{number(100 * limit.share)} % of the images that were judged exceed it"
+        source = f"{number(100 * limit.share)} % of the judged images exceed it"
         return float(np.quantile(scores, 1.0 - limit.share)), source
     if model.distribution_ is None:
-        return None, "too few normal images were learned to say which are odd"
+        return None, "too few normal images to decide which are odd"
     allowed = model.false_alarms if limit.false_alarms is None else limit.false_alarms
     return model.distribution_.threshold(allowed), exceeded_by(allowed).replace("rows", "images")
 
@@ -145,16 +145,14 @@ def _notes(model: ImageDetector, n_odd: int, n_explained: int) -> list[str]:
     """What people should know of how images were judged."""
     told = [_learned(model), _compared(model)]
     if not has_deep() and len(model.views_) == 1:
-        told.append(
-            "A pretrained network finds more, if it is installed: pip install 'whyodd[deep]' (17 MB)."
-        )
+        told.append("A pretrained network finds more. To install it: pip install 'whyodd[deep]' (17 MB).")
     if model.distribution_ is not None and model.n_learned_ < _FEW:
         told.append(
-            f"{model.n_learned_} normal images were learned: p-values below {1 / model.n_learned_:.2g} are "
-            "a guess."
+            f"The model learned from {model.n_learned_} normal images: p-values below "
+            f"{1 / model.n_learned_:.2g} are rough estimates."
         )
     if n_odd > n_explained:
-        told.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd images are explained here.")
+        told.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd images are explained.")
     return told
 
 
@@ -165,7 +163,7 @@ def _learned(model: ImageDetector) -> str:
     ways = "; ".join(dict.fromkeys(view.features.told for view in model.views_))
     turned = " Each image is judged as it is and turned by half." if _looks_twice(model) else ""
     learned = f"Learned from {model.n_learned_:,}{drawn} {noun}, by {views}."
-    return f"{learned}{turned} Relevance came onto pixels {ways}."
+    return f"{learned}{turned} Relevance reaches the pixels {ways}."
 
 
 def _looks_twice(model: ImageDetector) -> bool:
@@ -180,5 +178,5 @@ _NAMES = {
 
 def _compared(model: ImageDetector) -> str:
     if model.is_aligned_:
-        return "The normal images are aligned: each place is compared with what is usual at that place."
-    return "The normal images are not aligned: each place is compared with places as near to the border."
+        return "The normal images are aligned: each place is compared with the same place in them."
+    return "The normal images are not aligned: each place is compared with places equally near the border."

@@ -26,24 +26,24 @@ _MODELS: dict[type, str] = {ImageDetector: "images", SeriesDetector: "series", T
 
 
 def kind_of(data: Any, model: Any, given: str | None) -> str:
-    """The kind that was named, else that of the model, else what the data look like."""
+    """The given kind, else the model's kind, else a guess from the data."""
     if given is not None and given not in (TABLE, *FINDERS):
         names = ", ".join(map(repr, (TABLE, *FINDERS)))
         raise ValueError(f"kind={given!r}: expected one of {names}.")
     of_model = next((kind for cls, kind in _MODELS.items() if isinstance(model, cls)), None)
     if given is not None and of_model is not None and given != of_model:
-        raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Pass one of them.")
+        raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Leave one out.")
     return given or of_model or _looks_like(data)
 
 
 def find_in_items(data: Any, train: Any, kind: str, **options: Any) -> Any:
-    """Find what is odd among items that are no rows; options that are only for tables must be None."""
+    """Find what is odd among images, series or messages; options for tables must be None."""
     names = ("fdr", "groups", "types", "given", "id_column")
     only_tables = [name for name in names if options.pop(name, None) is not None]
     if options.pop("method") != "dtd":
         only_tables.append("method")
     if only_tables:
-        raise ValueError(f"{' and '.join(only_tables)}: only for tables, but these are {kind}. Leave it out.")
+        raise ValueError(f"{' and '.join(only_tables)}: only for tables, got {kind}. Leave it out.")
     if kind != "images":
         del options["random_state"]
     if kind == "series" or options["top"] is None:

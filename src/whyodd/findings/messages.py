@@ -88,7 +88,7 @@ def find_in_messages(
     ids = checked_ids(names, len(messages), TEXTS)
     is_fitted = model is not None and hasattr(model, "messages_")
     if train is not None and is_fitted:
-        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+        raise ValueError("train cannot be used with model, which has already learned. Pass one of them.")
     if model is None or not is_fitted:
         learn = TextModel() if model is None else model
         model = learn_messages(learn, messages if train is None else as_messages(train), progress=progress)
@@ -142,7 +142,7 @@ def _threshold(model: TextModel, limit: Limit) -> tuple[float, str]:
     known = distribution_of(model)
     if limit.share is not None:
         learned = known.scores if known is not None else model.score_messages(model.messages_, own=True)
-        source = f"{number(100 * limit.share)} % of the messages used for training exceed it"
+        source = f"{number(100 * limit.share)} % of the training messages exceed it"
         return float(np.quantile(learned, 1.0 - limit.share)), source
     if limit.false_alarms is not None:
         threshold, source = limit.of_normal_rows(np.empty(0), known)  # scores are for fdr
@@ -155,17 +155,21 @@ def _threshold(model: TextModel, limit: Limit) -> tuple[float, str]:
 def _notes(model: TextModel, scores: Floats, n_odd: int, threshold: float, own: bool) -> Iterator[str]:
     """What to know before one believes it."""
     if own:
-        yield "No normal messages were given: each message is judged by all others."
+        yield "There are no separate normal messages: each message is judged by all others."
     known, n_learned = distribution_of(model), len(model.messages_)
     if known is None:
         return
     if n_learned < _FEW:
-        yield f"Only {n_learned:,} messages were learned: how rare a message is can only be guessed."
+        yield (
+            f"The model learned from only {n_learned:,} messages: how rare a message is can only be "
+            "estimated roughly."
+        )
     if silent := int(np.count_nonzero(scores == 0.0)):
-        yield f"{silent:,} of the messages have no words and are not judged: their outlierness is 0."
+        yield f"{silent:,} messages have no words and are not judged: their outlierness is 0."
     chance = scores.size * float(known.p_values([np.nextafter(threshold, np.inf)])[0])
     if not own and n_odd > max(_DRIFT * chance, chance + 5.0 * np.sqrt(chance) + 3.0):
         yield (
             f"Far more messages are odd than the model allows: {n_odd:,} of {scores.size:,}, where chance "
-            f"gives about {chance:,.0f}. They differ in kind from those that were learned, or many are odd."
+            f"gives about {chance:,.0f}. Either they are of another kind than the training messages, or "
+            "many are odd."
         )

@@ -47,16 +47,17 @@ def notes_on_chance(
     chance = allowed * n
     if n_odd > max(_DRIFT * chance, chance + 5.0 * np.sqrt(chance) + 3.0) and known is not table:
         moved = [] if known is None else list(_moved(table.frame, known.frame))
-        where = f" Columns that moved: {_listed(moved)}." if moved else ""
+        where = f" Columns whose values shifted: {_listed(moved)}." if moved else ""
         yield (
             f"Far more rows are odd than the model allows: {n_odd:,} of {n:,}, where chance gives about "
-            f"{_about(chance)}. The rows have changed since it was learned, or many are odd.{where}"
+            f"{_about(chance)}. Either the data have changed since training, or many rows are odd.{where}"
         )
     elif 0 < n_odd <= chance + 2.0 * np.sqrt(chance) and n * rarest > _BY_CHANCE:
         are, they = ("is", "it is") if n_odd == 1 else ("are", "these are")
         yield (
-            f"{n_odd:,} of {count_of_rows(n)} {are} above the threshold, about as many as chance alone gives "
-            f"({_about(chance)}): {they} the oddest of {table.name}, which need not hold anything wrong."
+            f"{n_odd:,} of {count_of_rows(n)} {are} above the threshold, about as many as chance alone "
+            f"gives ({_about(chance)}): {they} the oddest of {table.name}, but nothing needs to be wrong "
+            "with it."
         )
 
 
@@ -91,8 +92,8 @@ def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iter
     elif n := scored.n_known:
         are, they = ("is equal to a row", "it looks") if n == 1 else ("are equal to rows", "they look")
         yield (
-            f"{count_of_rows(n)} of {table.name} {are} that the model has learned, so {they} normal: a model "
-            "is for new rows."
+            f"{count_of_rows(n)} of {table.name} {are} that the model was trained on, so {they} normal: "
+            "judge new rows with it."
         )
 
 
@@ -103,7 +104,7 @@ def _notes_on_copies(table: Table) -> Iterator[str]:
     first = first_copies(table.frame)
     n_copies, n = _n_copies(first), table.n_rows
     if (times := repeated(first)) > 1:
-        yield f"Every row of {table.name} comes {_times(times)}: no row is judged by its copies."
+        yield f"Every row of {table.name} comes {_times(times)}: no row is judged against its own copies."
         return
     if 0 < n_copies <= _RARE * n:
         yield f"{count_of_rows(n_copies)} have an exact copy in {table.name}."
@@ -114,7 +115,7 @@ def _notes_on_copies(table: Table) -> Iterator[str]:
         )
     near = _n_copies(first_near_copies(table.frame)) - n_copies
     if near > _NEAR_COPIES * n:
-        yield f"{count_of_rows(near)} of {table.name} are equal to another one but for rounding."
+        yield f"{count_of_rows(near)} of {table.name} equal another row except for rounding."
 
 
 def _n_copies(first: Any) -> int:
@@ -150,13 +151,13 @@ def notes_on_constants(table: Table, scored: ScoredRows) -> Iterator[str]:
     new = [f"{name} (always {text(constants[name])}): {n:,}" for name, n in counts.items() if n]
     if new:
         yield (
-            "Values never seen in columns that never varied do not count as odd, there is no scale for them; "
-            f"so many rows have one: {_listed(new)}."
+            "Some columns never varied in training, so a new value there has no scale and does not count as "
+            f"odd. Rows with a new value: {_listed(new)}."
         )
 
 
 def notes_on_feedback(model: Any) -> Iterator[str]:
-    """What people told the model of single rows."""
+    """The feedback on single rows that the model holds."""
     said = getattr(model, "feedback_", ())
     if said:
         words = [
@@ -164,7 +165,7 @@ def notes_on_feedback(model: Any) -> Iterator[str]:
             + (f" ({shortened(one.note)})" if one.note else "")
             for one in reversed(said)
         ]
-        yield f"The model was told of single rows: {_listed(words)}."
+        yield f"The model has feedback on single rows: {_listed(words)}."
 
 
 def _n_deviating(series: nw.Series[Any], constant: Any) -> int:

@@ -165,7 +165,7 @@ def _read_all(path: Path, settings: Settings, say: Say, warn: Say) -> tuple[list
     from whyodd.io.images import alike, image_files
 
     files = image_files(path)
-    say(f"Reading {count(len(files))} of {path} ...")
+    say(f"Reading {count(len(files))} in {path} ...")
     kept, images, troubles = [], [], []
     for file in files:
         try:
@@ -175,7 +175,7 @@ def _read_all(path: Path, settings: Settings, say: Say, warn: Say) -> tuple[list
             troubles.append(str(error))
     if not images:
         raise ValueError(
-            troubles[0] if len(files) == 1 else f"No picture of {path} can be used: {troubles[0]}"
+            troubles[0] if len(files) == 1 else f"No picture in {path} can be used: {troubles[0]}"
         )
     for trouble in troubles:
         warn(f"left out: {printable(trouble)}")
@@ -202,7 +202,7 @@ def _read(file: Path, settings: Settings) -> NDArray[Any]:
 
 def _check_variety(images: Sequence[NDArray[Any]], path: Path) -> None:
     if all((pixels == pixels[:1, :1]).all() for pixels in images):
-        raise ValueError(f"{path} shows one colour only: there is nothing to learn from. Use other pictures.")
+        raise ValueError(f"{path} shows only one colour: there is nothing to learn from. Use other pictures.")
 
 
 def _announce(images: Sequence[NDArray[Any]], settings: Settings, say: Say) -> None:

@@ -34,7 +34,7 @@ _BLOCK = 20_000
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Outlierness of all rows of a table, and what it takes to explain some of them.
+    """Outlierness of all rows of a table, and the data needed to explain some of them.
 
     The numbers are those of :func:`whyodd.explain` of all rows, but relevance is computed only of the rows
     that are asked for.

@@ -59,7 +59,7 @@ class SeriesFindings(Findings):
 
     @cached_property
     def explanation(self) -> SeriesExplanation:
-        """Of all events, the oddest first; of the one oddest place if no step is odd."""
+        """Explanation of all events, the oddest first, or of the oddest place if no step is odd."""
         assert self.series is not None
         assert self.scores is not None
         return SeriesExplanation.of(self.model, self.series, self.scores, float(self.threshold or 0.0))
@@ -175,13 +175,13 @@ def find_in_series(
     ('steps 500 to 519', 'value ...')
     """
     if train is not None and model is not None:
-        raise ValueError("train and model exclude each other: a model has learned already. Pass one of them.")
+        raise ValueError("train cannot be used with model, which has already learned. Pass one of them.")
     if model is not None and windows is not None:
-        raise ValueError("windows and model exclude each other: a model has its own. Pass one of them.")
+        raise ValueError("windows cannot be used with model, which has its own. Pass one of them.")
     if model is not None and not isinstance(model, SeriesDetector):
         message = (
-            f"The model is a {type(model).__name__}, expected a fitted whyodd.SeriesDetector: others judge "
-            "rows or whole series. Make one with --save, or fit one."
+            f"The model is a {type(model).__name__}, expected a fitted whyodd.SeriesDetector. Fit one, or "
+            "save one with whyodd series --save."
         )
         raise ValueError(message)
     limit = Limit(share, false_alarms)
@@ -300,7 +300,7 @@ def _values(series: Any) -> Any:
 def _threshold(model: SeriesDetector, limit: Limit, steps: int) -> tuple[float, str]:
     known = model.distribution_
     if limit.share is not None:
-        source = f"{number(100 * limit.share)} % of the steps it learned from exceed it"
+        source = f"{number(100 * limit.share)} % of the training steps exceed it"
         return float(np.quantile(known.scores, 1.0 - limit.share)), source
     allowed = model.allowed_in(steps) if limit.false_alarms is None else limit.false_alarms
     return known.threshold(allowed), f"about {number(100 * allowed, 2)} % of normal steps exceed it"
@@ -315,13 +315,13 @@ def _notes(found: SeriesFindings, name: str, model: SeriesDetector) -> Iterator[
         most = np.argsort(-e.mean_shares, kind="stable")[:_TOLD]
         where = ", ".join(f"{e.channels[c]} {percent(e.mean_shares[c])}" for c in most)
         yield (
-            f"{name}: {percent(odd / n)} of the steps are in events: it has changed as a whole since it "
-            f"was learned, or much of it is odd. Most of it is in: {where}."
+            f"{name}: {percent(odd / n)} of the steps are in events: either the whole series has changed "
+            f"since training, or much of it is odd. Most affected: {where}."
         )
     elif odd and float(np.nanmin(found.p_value)) * n / min(model.windows_) > _BY_CHANCE:
         yield (
-            f"{name}: chance alone gives stretches as odd as these. They are its oddest, which need not be "
-            "wrong."
+            f"{name}: chance alone produces stretches as odd as these. They are the oddest ones, but "
+            "nothing needs to be wrong with them."
         )
     if lost := len(known) - n:
         yield f"{name}: {lost:,} of {len(known):,} steps are too close to gaps for any window: no score."
@@ -337,11 +337,14 @@ def _chosen(frame: Any, path: Path, chosen: Columns, notes: list[str], model: Se
     numbers = set(frame.select(_selector("numeric") | _selector("boolean")).columns)
     no_numbers = [name for name in kept if name not in numbers | clocks]
     if no_numbers and chosen.columns:
-        raise ValueError(f"Column {no_numbers[0]!r} of {path} holds no numbers. Leave it out of --columns.")
+        raise ValueError(
+            f"Column {no_numbers[0]!r} of {path} holds no numbers, expected numbers. Leave it out of "
+            "--columns."
+        )
     if no_numbers and model is None:
-        notes.append(f"{path}: ignored since they hold no numbers: {', '.join(no_numbers)}.")
+        notes.append(f"{path}: ignored columns without numbers: {', '.join(no_numbers)}.")
     if not [name for name in kept if name in numbers - clocks]:
-        raise ValueError(f"{path} has no column of numbers to use. It has: {', '.join(frame.columns)}.")
+        raise ValueError(f"{path} has no numeric column to use. It has: {', '.join(frame.columns)}.")
     # The time need not be among the channels that are asked for.
     told = [name for name in frame.columns if name in clocks and name not in (*kept, *chosen.drop)]
     return frame.select([*told, *(name for name in kept if name not in no_numbers)])

@@ -40,10 +40,10 @@ class Limit:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if len(given) > 1:
             names = " and ".join(given)
-            raise ValueError(f"{names} came: each says where oddness begins. Pass one of them.")
+            raise ValueError(f"Expected one threshold option, got {names}. Pass one of them.")
         for name, value in given.items():
             if not 0.0 < value <= 0.5:
-                raise ValueError(f"{name}={value!r}: expected a part of the rows, above 0 and at most 0.5.")
+                raise ValueError(f"{name}={value!r}: expected a share of the rows, above 0 and at most 0.5.")
 
     def of_normal_rows(self, scores: Floats, known: ScoreDistribution | None) -> tuple[float, str]:
         """Threshold by the false alarms that are allowed, and where it comes from."""
@@ -55,7 +55,7 @@ class Limit:
         if self.false_alarms is not None:
             return known.threshold(self.false_alarms), exceeded_by(self.false_alarms)
         level = float(self.fdr or 0.0)
-        source = f"of the rows above it at most {number(100 * level)} % are expected to be normal"
+        source = f"at most {number(100 * level)} % of the rows above it are expected to be normal"
         return discovery_threshold(scores, known.p_values(scores), level), source
 
 

@@ -373,8 +373,9 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         check_is_fitted(self, "views_")
         if self.threshold_ is None:
             raise ValueError(
-                f"{self.n_learned_} normal images were learned, expected at least {_LEAST_FOR_RARITY} to say "
-                "which images are odd. Rank them by outlierness, or learn from more."
+                f"The model learned from {self.n_learned_} normal images, expected at least "
+                f"{_LEAST_FOR_RARITY} to decide which images are odd. Rank them by outlierness, or learn "
+                "from more."
             )
         return self.threshold_
 
@@ -388,8 +389,8 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         values = values_of(image, what)
         if values.shape[-1] != self.n_channels_:
             raise ValueError(
-                f"{what} has {values.shape[-1]} channel(s), the model was fitted on {self.n_channels_}. Pass "
-                "images in the same colours."
+                f"{what} has {values.shape[-1]} channel(s), the model was fitted on {self.n_channels_}. "
+                "Pass images with the same channels."
             )
         # White of whole numbers is known by their type; that of floats is what it was in the fit.
         given = np.asarray(image)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def as_sequence(images: Any) -> Sequence[Any]:
     """Images one by one: a batch in an array, one image, or a sequence, which may read them when asked."""
     if not hasattr(images, "__len__") or isinstance(images, (str, bytes)):
-        raise TypeError(f"Expected a list or an array of images, got {type(images).__name__}.")
+        raise TypeError(
+            f"Expected a list or an array of images, got {type(images).__name__}. Pass [image] for one image."
+        )
     if isinstance(images, np.ndarray) and images.ndim > 0 and len(images) > 0:
         return list(images) if is_batch(images, 2) else [images]
     if len(images) == 0:

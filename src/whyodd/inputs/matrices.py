@@ -71,7 +71,7 @@ def require_rows(X: object, what: str = "X") -> None:
         remedy = "pandas.DataFrame(X), or a Polars or Arrow frame" if isinstance(X, dict) else "a data frame"
         came = "None" if X is None else type(X).__name__
         raise ValueError(
-            f"{what} must be a table of shape (rows, columns), but {came} came. Pass {remedy} or an array."
+            f"{what} must be a table of shape (rows, columns), got {came}. Pass {remedy} or an array."
         )
 
 
@@ -120,7 +120,7 @@ def _array_values(X: Any, what: str) -> Any:
 def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64]:
     expected = f"{what} must hold numbers"
     if values.dtype.kind == "c":
-        raise ValueError(f"{expected}, but complex ones came. Pass real and imaginary parts as two columns.")
+        raise ValueError(f"{expected}, got complex ones. Pass real and imaginary parts as two columns.")
     if values.dtype.kind in "OV" and not any(isinstance(value, str) for value in values.flat):
         try:
             return values.astype(np.float64)
@@ -129,8 +129,8 @@ def _numbers_from_objects(values: NDArray[Any], what: str) -> NDArray[np.float64
     example = next((value for value in values.flat if not isinstance(value, (int, float))), values.flat[0])
     example = str(example) if isinstance(example, np.str_) else example
     raise ValueError(
-        f"{expected}, but {example!r} ({type(example).__name__}) came. "
-        "Drop such columns or encode them as numbers first."
+        f"{expected}, got {example!r} ({type(example).__name__}). Drop such columns or encode them as "
+        "numbers first."
     )
 
 
@@ -173,8 +173,8 @@ def _check_finite(values: Points, names: Sequence[str] | None, what: str) -> Non
     )
     name = repr(names[column]) if names else str(column)
     raise ValueError(
-        f"{what} must be finite, but row {row}, column {name} is {kind}, "
-        f"as are {int((~finite).sum())} entries in all. Fill them in or drop these rows first."
+        f"{what} must be finite, but row {row}, column {name} is {kind} ({int((~finite).sum())} such "
+        "entries in all). Fill them in or drop these rows first."
     )
 
 

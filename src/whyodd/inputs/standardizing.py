@@ -39,7 +39,9 @@ class Standardizing:
     def __post_init__(self) -> None:
         shift, scale = (np.array(values, dtype=np.float64) for values in (self.shift, self.scale))
         if shift.ndim != 1 or shift.shape != scale.shape:
-            raise ValueError(f"Expected a shift and a scale per column, got {shift.shape} and {scale.shape}.")
+            raise ValueError(
+                f"Expected one shift and one scale per column, got {shift.shape} and {scale.shape}."
+            )
         if not (np.isfinite(shift).all() and np.isfinite(scale).all() and (scale != 0.0).all()):
             raise ValueError("Shifts must be finite, and scales finite and not 0.")
         shift.flags.writeable = scale.flags.writeable = False

@@ -46,7 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _cannot_write(path: Path, why: str) -> CannotWriteError:
-    return CannotWriteError(f"cannot write {path}: {why}. Write to another place.")
+    return CannotWriteError(f"cannot write {path}: {why}. Choose another place.")
 
 
 def draft_name(name: str) -> str:

@@ -28,7 +28,7 @@ def choose_part(asked: str | None, there: Sequence[str], full: Sequence[str], na
     if len(full) == 1:
         return full[0]
     if not full:
-        raise ValueError(f"{name} holds no {what} with rows.")
+        raise ValueError(f"{name} has no {what} with rows. Choose another file.")
     raise ValueError(f"{name} has {len(full)} {what}s: {_listed(full)}. Choose one with --{what}.")
 
 
@@ -41,7 +41,7 @@ def _named(asked: str, there: Sequence[str], name: str, what: str) -> str:
     if asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= len(there):
         return there[int(asked) - 1]
     if not there:
-        raise ValueError(f"{name} holds no {what}s.")
+        raise ValueError(f"{name} has no {what}s. Choose another file.")
     raise ValueError(f"{name} has no {what} {asked!r}. It has: {_listed(there)}.")
 
 

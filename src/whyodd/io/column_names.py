@@ -29,12 +29,14 @@ def clean_names(names: list[str], name: str, notes: list[str]) -> list[str]:
     """
     tidy = [_BLANKS.sub(" ", column).strip() for column in names]
     if not any(tidy):
-        raise ValueError(f"The first line of {name} holds no names of columns. Add them.")
+        raise ValueError(f"The first line of {name} holds no column names, expected some. Add them.")
     named = [column or f"column {place}" for place, column in enumerate(tidy, start=1)]
     long = [column for column in named if len(column) > LONGEST_NAME]
     if long:
         words = "a name" if len(long) == 1 else f"{len(long)} names"
-        notes.append(f"{name} has {words} of more than {LONGEST_NAME} letters, cut there: {long[0][:30]}….")
+        notes.append(
+            f"{name} has {words} longer than {LONGEST_NAME} letters, which were shortened: {long[0][:30]}…."
+        )
     return _different([_cut(column) for column in named], name, notes)
 
 
@@ -58,5 +60,5 @@ def _different(names: list[str], name: str, notes: list[str]) -> list[str]:
         renamed.append(other)
     if renamed:
         more = f" and {len(renamed) - 1} more" if len(renamed) > 1 else ""
-        notes.append(f"{name} has columns of the same name, told apart by numbers: {renamed[0]!r}{more}.")
+        notes.append(f"{name} has columns with the same name, now numbered: {renamed[0]!r}{more}.")
     return result

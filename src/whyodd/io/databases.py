@@ -132,6 +132,6 @@ def _frame_of_query(answer: Any, reading: Reading) -> Any:
 
 def _unreadable(name: str, kind: str, error: Exception) -> ValueError:
     return ValueError(
-        f"{name} cannot be read: it is no {kind} file, or damaged or in use ({first_words(error)}). "
-        "Get it again."
+        f"{name} cannot be read: it is not a {kind} file, or it is damaged or in use "
+        f"({first_words(error)}). Get it again."
     )

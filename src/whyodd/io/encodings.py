@@ -72,7 +72,7 @@ def as_utf8(source: Source, name: str, encoding: str | None, notes: list[str]) -
     if _is_utf8(source):
         return source
     found = _detected(source, name)
-    notes.append(f"{name} was read as {found}; if letters look wrong, name its encoding with --encoding.")
+    notes.append(f"{name} was read as {found}. If letters look wrong, set --encoding.")
     return _recoded(source, found, name)
 
 
@@ -82,8 +82,8 @@ def _checked(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise ValueError(
-            f"{encoding!r} is no encoding that is known. Name one such as utf-8, cp1252, latin-1, utf-16 or "
-            "shift_jis with --encoding."
+            f"{encoding!r} is not a known encoding. Set --encoding to one such as utf-8, cp1252, latin-1, "
+            "utf-16 or shift_jis."
         ) from None
 
 
@@ -115,8 +115,8 @@ def _recoded(source: Source, encoding: str, name: str) -> bytes:
         parts.append(decoder.decode(b"", final=True).encode("utf-8"))
     except UnicodeError:  # also letters that UTF-8 cannot hold
         raise ValueError(
-            f"{name} cannot be read: it is not {encoding} text after line {lines}. "
-            "Name another --encoding, or save it as UTF-8."
+            f"{name} cannot be read: it is not {encoding} text after line {lines}. Choose another "
+            "--encoding, or save the file as UTF-8."
         ) from None
     return b"".join(parts).removeprefix(codecs.BOM_UTF8)
 
@@ -139,8 +139,8 @@ def _detected(source: Source, name: str) -> str:
     if found is not None:
         return found
     raise ValueError(
-        f"{name} cannot be read: it is not UTF-8 text, and its letters do not tell in which encoding it is. "
-        "Name it with --encoding, as in --encoding cp1252."
+        f"{name} cannot be read: it is not UTF-8 text, and its encoding cannot be detected. Set it, for "
+        "example with --encoding cp1252."
     )
 
 
@@ -216,8 +216,8 @@ def _by_detector(sample: bytes) -> str | None:
         from charset_normalizer import from_bytes
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Finding the encoding of a text needs charset-normalizer: it is not installed. Name the encoding "
-            "with --encoding, or run: pip install 'whyodd[files]'"
+            "Detecting an encoding needs charset-normalizer, which is not installed. Set --encoding, or "
+            "run: pip install 'whyodd[files]'"
         ) from None
     matches = list(from_bytes(sample, cp_isolation=list(_OTHERS)))
     least = min((match.chaos for match in matches), default=1.0)

@@ -83,7 +83,7 @@ def pillow_image() -> Any:
         from PIL import Image
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Reading pictures needs pillow: it is not installed. Run: pip install 'whyodd[plots]'"
+            "Reading pictures needs pillow, which is not installed. Run: pip install 'whyodd[plots]'"
         ) from None
     return Image
 
@@ -144,12 +144,12 @@ def _reason(error: Exception) -> str:
     from PIL import UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
-        return "it is no picture, or its beginning is broken"
+        return "it is not a picture, or its beginning is damaged"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, ValueError) and str(error).startswith("it holds"):
         return str(error)
-    return f"the file is broken or incomplete ({str(error).rstrip('.') or type(error).__name__})"
+    return f"the file is damaged or incomplete ({str(error).rstrip('.') or type(error).__name__})"
 
 
 def read_images(paths: Iterable[str | Path]) -> list[Image]:
@@ -197,8 +197,8 @@ def alike(images: Sequence[Image]) -> list[Image]:
     elif len(dtypes) > 1:
         told = " and ".join(sorted(map(str, dtypes)))
         raise ValueError(
-            f"The pictures hold numbers of different kinds, {told}, whose white is not the same. "
-            "Convert them to one kind."
+            f"The pictures use different number types, {told}, with different values for white. Convert "
+            "them to one type."
         )
     if len({image.ndim for image in images}) == 1:
         return list(images)

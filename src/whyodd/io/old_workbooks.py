@@ -33,7 +33,7 @@ def open_old_workbook(source: Source, name: str) -> OpenedWorkbook:
         import xlrd
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Reading .xls files needs xlrd: it is not installed. Run: pip install 'whyodd[files]'"
+            "Reading .xls files needs xlrd, which is not installed. Run: pip install 'whyodd[files]'"
         ) from None
     content = source if isinstance(source, bytes) else source.read_bytes()
     try:

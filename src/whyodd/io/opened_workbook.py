@@ -31,6 +31,6 @@ class OpenedWorkbook:
 def unreadable(name: str, error: BaseException) -> ValueError:
     """Say that a file is no workbook that can be read."""
     return ValueError(
-        f"{name} cannot be read: it is no workbook, or damaged, or locked by a password "
+        f"{name} cannot be read: it is not a workbook, or it is damaged or locked by a password "
         f"({first_words(error)}). Get it again, or save it as CSV."
     )

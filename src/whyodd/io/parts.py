@@ -79,7 +79,7 @@ def _tables_in(folder: Path) -> list[Path]:
         raise ValueError(f"{folder} is an empty folder, expected files with tables.")
     if not tables:
         raise ValueError(
-            f"{folder} holds no table: {seen[0].name} is none. Expected files that end in "
+            f"{folder} holds no table: {seen[0].name} is not one. Expected files that end in "
             f"{', '.join(ENDINGS)}."
         )
     return tables
@@ -244,7 +244,7 @@ def _decoder(name: str, encoding: str | None) -> Any:
         except UnicodeError:
             known = encoding or "UTF-8"
             raise ValueError(
-                f"{name} cannot be read: it is no {known} text. Name its --encoding, or save it as UTF-8."
+                f"{name} cannot be read: it is not {known} text. Set --encoding, or save the file as UTF-8."
             ) from None
 
     return decode

@@ -118,7 +118,7 @@ def load(path: str | Path) -> Any:
             return _read(file, path.stat().st_size, about["format"], skops)
         except Refused as refused:
             raise ValueError(
-                f"{path} names {refused}, which whyodd does not load: do not trust this file."
+                f"{path} contains {refused}, which whyodd refuses to load. Do not trust this file."
             ) from None
         except TooLarge:
             raise _too_large(path) from None
@@ -164,12 +164,13 @@ def _check_written(model: Any, draft: Path) -> None:
         if isinstance(error, (MemoryError, OSError)):  # the computer, not the model
             raise
         raise ValueError(
-            f"save() cannot store this {type(model).__name__} so that it can be loaded: {_first_line(error)}."
+            f"save() cannot store this {type(model).__name__} in a way that can be loaded again: "
+            f"{_first_line(error)}."
         ) from error
     if found is not None:
         raise ValueError(
-            f"save() cannot store this {type(model).__name__} so that it can be loaded: {found} is another "
-            "one when it is read back."
+            f"save() cannot store this {type(model).__name__} in a way that can be loaded again: {found} "
+            "changes when it is read back."
         )
 
 
@@ -253,19 +254,20 @@ def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     except Refused as refused:
         if str(refused).startswith("pyod."):
             raise ValueError(
-                f"save() cannot store {refused}, which is neither of whyodd nor of scikit-learn. Store the "
-                "network that explains it instead: whyodd.save(whyodd.neuralize(model), path), or a pipeline "
-                "with whyodd.neuralize(pipeline[-1]) as its last step."
+                f"save() cannot store {refused}, which belongs neither to whyodd nor to scikit-learn. Store "
+                "the network that explains it instead: whyodd.save(whyodd.neuralize(model), path), or a "
+                "pipeline with whyodd.neuralize(pipeline[-1]) as its last step."
             ) from None
         if str(refused) in _public_estimators():
             raise ValueError(
-                f"save() cannot store {refused}: of scikit-learn a file holds the detectors that whyodd "
-                "explains and the steps that it traces back to columns, and checks them when it is loaded. "
-                "Take it out of the model (of a search, store its best_estimator_), or store it with skops."
+                f"save() cannot store {refused}. From scikit-learn, a file holds only the detectors that "
+                "whyodd explains and the steps that it traces back to columns, because loading checks each "
+                "of them. Take it out of the model (for a search, store its best_estimator_), or store it "
+                "with skops."
             ) from None
         raise ValueError(
-            f"save() cannot store {refused}: a file must not execute code, so it holds only types of whyodd "
-            "and scikit-learn, and NumPy's functions such as np.log1p. Take it out of the model."
+            f"save() cannot store {refused}: a file must not execute code. It holds only types from whyodd "
+            "and scikit-learn, and NumPy functions such as np.log1p. Take it out of the model."
         ) from None
     except ValueError as error:
         raise ValueError(f"save() cannot store this {kind}: {error}.") from None
@@ -282,7 +284,7 @@ def _public_estimators() -> set[str]:
 
 def _check_file(path: Path) -> None:
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, expected a file that whyodd.save() has written.")
+        raise IsADirectoryError(f"{path} is a folder, expected a file written by whyodd.save().")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
 
@@ -301,7 +303,7 @@ def _about(file: Any, path: Path) -> dict[str, Any]:
         raise _too_large(path) from None
     except _DAMAGE:
         pass
-    raise ValueError(f"{path} is not a file that whyodd.save() has written, or it was cut short.")
+    raise ValueError(f"{path} was not written by whyodd.save(), or it was cut short. Get it again.")
 
 
 def _check_about(about: dict[str, Any], path: Path) -> None:
@@ -313,7 +315,7 @@ def _check_about(about: dict[str, Any], path: Path) -> None:
     written = about.get("scikit-learn")
     if written != sklearn.__version__:
         warnings.warn(
-            f"{path} was written with scikit-learn {written}, this is {sklearn.__version__}: "
+            f"{path} was written with scikit-learn {written}, but {sklearn.__version__} is installed: "
             "numbers may differ.",
             stacklevel=3,
         )
@@ -344,8 +346,7 @@ def _loadable(file: Any, size: int, written_in: int) -> tuple[BytesIO, set[str]]
 
 def _too_large(path: Path) -> ValueError:
     return ValueError(
-        f"{path} would take more memory than its size allows, as no file of whyodd.save() does: "
-        "do not trust this file."
+        f"{path} would take more memory than any file of its size from whyodd.save(). Do not trust this file."
     )
 
 

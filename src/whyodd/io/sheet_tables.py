@@ -29,7 +29,7 @@ def frame_of_rows(rows: list[list[Any]], reading: Reading) -> Any:
     header = header_of(texts)
     if any(map(filled, texts[:header])):
         shown = next(cell for row in texts for cell in row if cell)[:40]
-        notes.append(f"{name}: {_lines(header)} above the names of columns left out ({shown!r}).")
+        notes.append(f"{name}: left out {_lines(header)} above the column names ({shown!r}).")
     # A column is there if it has a name or a value below.
     kept = [c for c in range(len(rows[0]) if rows else 0) if any(row[c] != "" for row in rows[header:])]
     names = [texts[header][c] for c in kept]
@@ -37,7 +37,7 @@ def frame_of_rows(rows: list[list[Any]], reading: Reading) -> Any:
     if body and has_units(names, _texts(body[0]), [_texts(row) for row in body[1:_SAMPLE]]):
         names = with_units(names, _texts(body[0]))
         body = body[1:]
-        notes.append(f"{name}: the line below the names holds units, now part of the names.")
+        notes.append(f"{name}: the line below the names holds units, which are now part of the names.")
     body = _without_below(body, len(kept), reading)
     body = [row for row in body if any(cell != "" for cell in row)]
     columns = list(zip(*body, strict=True)) if body else [()] * len(kept)
@@ -55,7 +55,7 @@ def _without_below(body: list[list[Any]], width: int, reading: Reading) -> list[
     if below:
         shown = next(cell for row in last[-below:] for cell in row if cell)[:40]
         reading.notes.append(
-            f"{reading.name}: {_lines(below)} below the rows, a total or a footnote, left out ({shown!r})."
+            f"{reading.name}: left out {_lines(below)} below the rows, a total or a footnote ({shown!r})."
         )
     return body[: len(body) - below]
 

@@ -116,7 +116,7 @@ def _kind_of_archive(source: Source, name: str) -> str:
             members = archive.namelist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
         raise ValueError(
-            f"{name} cannot be read: it is a workbook or a ZIP archive, damaged or cut short. Get it again."
+            f"{name} cannot be read: it is a damaged or incomplete workbook or ZIP archive. Get it again."
         ) from None
     for first, kind in _MEMBERS.items():
         if any(member.startswith(first) for member in members):

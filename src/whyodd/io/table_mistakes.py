@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     # A file, or what was read from one.
     Source = Path | bytes
 
-_NO_TEXT = "no text, or damaged. Save it as CSV"
+_NO_TEXT = "not text, or damaged. Save it as CSV"
 DAMAGED = "it is damaged or cut short. Get it again"
 # How files begin that are no text tables, whatever their names say.
 _OTHER_KINDS = {
@@ -42,7 +42,7 @@ def check_is_text(source: Source, beginning: bytes, name: str) -> None:
     if not beginning.removeprefix(b"\xef\xbb\xbf").strip():
         raise ValueError(f"{name} is empty.")
     if len(beginning) >= LONGEST_LINE:
-        raise ValueError(f"{name} cannot be read: its first line is too long for names of columns. Add them.")
+        raise ValueError(f"{name} cannot be read: its first line is too long for column names. Add them.")
 
 
 def _holds_zero_bytes(source: Source) -> bool:
@@ -57,12 +57,12 @@ def text_mistake(error: Exception, source: Source, separator: str, skipped: int 
     text = str(error)
     if "more fields than defined" in text:
         where = _place(_line_of_long_row(source, separator), skipped)
-        return f"a row has more values than there are names of columns{where}. Correct it, or add names"
+        return f"a row has more values than there are column names{where}. Correct it, or add names"
     if "as dtype `str`" in text or "CSV malformed" in text:
         where = _place(_line_of_open_quote(source, separator), skipped)
         return (
-            f"a quotation mark is opened, but never closed, or stands within a value{where}. "
-            "Correct it, or save the table as Parquet"
+            f"a quotation mark is never closed, or stands inside a value{where}. Correct it, or save the "
+            "table as Parquet"
         )
     return first_words(error)
 
@@ -111,7 +111,7 @@ def json_mistake(error: Exception, content: bytes, is_array: bool) -> str:
         return _mistake_in_array(text)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not _is_object(line):
-            return f'line {number} is no object of JSON, such as {{"a": 1, "b": null}}. Correct it'
+            return f'line {number} is not a JSON object, such as {{"a": 1, "b": null}}. Correct it'
     return first_words(error)
 
 
@@ -119,10 +119,10 @@ def _mistake_in_array(text: str) -> str:
     try:
         _parsed(text)
     except json.JSONDecodeError as broken:
-        return f"it is no valid JSON{_place(broken.lineno)}. Correct it"
+        return f"it is not valid JSON{_place(broken.lineno)}. Correct it"
     except (ValueError, RecursionError):
         pass
-    return 'it is no array of objects, such as [{"a": 1, "b": null}]. Correct it'
+    return 'it is not an array of objects, such as [{"a": 1, "b": null}]. Correct it'
 
 
 def _is_object(line: str) -> bool:
@@ -145,13 +145,13 @@ def _finite(text: str) -> float:
 
 def parquet_mistake(error: BaseException) -> str:
     """What Polars stumbled over in a Parquet file."""
-    return f"it is no Parquet file, or damaged or cut short ({first_words(error)}). Get it again"
+    return f"it is not a Parquet file, or it is damaged or cut short ({first_words(error)}). Get it again"
 
 
 def arrow_mistake(error: BaseException) -> str:
     """What Polars stumbled over in a file of Arrow."""
     return (
-        f"it is no Arrow file that can be read, or damaged or cut short ({first_words(error)}). Get it again"
+        f"it is not a readable Arrow file, or it is damaged or cut short ({first_words(error)}). Get it again"
     )
 
 

@@ -74,7 +74,7 @@ def read_table(
     """
     frame = read_rows(path, as_written, encoding=encoding, sheet=sheet, table=table, notes=notes)
     if frame.height == 0:
-        raise ValueError(f"{table_name(Path(path))} has names of columns, but no rows.")
+        raise ValueError(f"{table_name(Path(path))} has column names but no rows. Add rows.")
     return frame
 
 
@@ -118,7 +118,7 @@ def _tell_unused(kind: str, reading: Reading) -> None:
     for option, kinds in _OPTIONS.items():
         if getattr(reading, option) is not None and kind not in kinds:
             reading.notes.append(
-                f"{reading.name}: --{option} is not for this kind of file, and was not used."
+                f"{reading.name}: --{option} does not apply to this kind of file and was not used."
             )
 
 
@@ -156,7 +156,7 @@ def _source(path: Path, name: str) -> Source:
     """A file that others may read by its name, or the bytes of what cannot be read twice."""
     if path == STANDARD_INPUT:
         if sys.stdin is None:
-            raise ValueError(f"{name} is closed. Name a file, or pipe a table into this command.")
+            raise ValueError(f"{name} is closed. Pass a file, or pipe a table into this command.")
         return sys.stdin.buffer.read()
     # Polars wants names in UTF-8.
     is_plain = path.is_file() and os.fsencode(path) == str(path).encode("utf-8", errors="replace")
@@ -266,7 +266,9 @@ def _only_array(source: Source, name: str) -> NDArray[Any]:
     if any(isinstance(array, bytes) for array in arrays.values()):
         raise ValueError(f"{name} cannot be read: it holds no arrays of numbers.")
     if len(arrays) != 1:
-        raise ValueError(f"{name} holds {len(arrays)} arrays, expected one: {', '.join(arrays)}.")
+        raise ValueError(
+            f"{name} holds {len(arrays)} arrays, expected one: {', '.join(arrays)}. Save one alone."
+        )
     array = next(iter(arrays.values()))
     if array.ndim not in (1, 2) or array.size == 0 or array.dtype.kind not in "fiub":
         raise ValueError(
@@ -320,6 +322,6 @@ def polars() -> Any:
         import polars as pl
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Reading tables needs Polars: it is not installed. Run: pip install 'whyodd[files]'"
+            "Reading tables needs Polars, which is not installed. Run: pip install 'whyodd[files]'"
         ) from None
     return pl

@@ -104,7 +104,7 @@ def _without_comments(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
         return cleaned
     content, more = re.subn(rb"(?m)^#[^\n]*(\n|\Z)", b"", _content(cleaned.source))
     told = sum(bool(line.strip()) for line in lines[:count]) + more
-    notes.append(f"{name}: {_lines(told)} of comments left out.")
+    notes.append(f"{name}: left out {_lines(told)} of comments.")
     if not more:
         return cleaned
     sample = re.sub(r"(?m)^#[^\n]*(\n|\Z)", "", cleaned.sample)
@@ -136,8 +136,7 @@ def _without_titles(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
     above = [line for line in cleaned.sample.splitlines()[:lines] if line.strip(f" \r{best}")]
     if above:
         notes.append(
-            f"{name}: {_lines(len(above))} above the names of columns left out "
-            f"({above[0].strip(best)[:40]!r})."
+            f"{name}: left out {_lines(len(above))} above the column names ({above[0].strip(best)[:40]!r})."
         )
     return replace(cleaned.without_lines(lines), separator=best)
 
@@ -183,7 +182,7 @@ def _with_full_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
         first = cleaned.sample.split("\n", 1)[0].rstrip("\r")
         if all(not record[-1].strip() for record in records[1:] if record):
             return replace(cleaned.with_names(f"{first}{separator}"), separator=separator)
-        notes.append(f"{name} has a name less than columns: the first column, which has none, is 'row name'.")
+        notes.append(f"{name} has one column name too few: the first column has none and is now 'row name'.")
         return replace(cleaned.with_names(f"row name{separator}{first}"), separator=separator)
     return cleaned
 
@@ -204,7 +203,7 @@ def clean_rest(
         first = cleaned.sample.split("\n", 1)[0].rstrip("\r")
         names = with_units(records[0], records[1])
         cleaned = cleaned.without_lines(1).with_names(first)
-        notes.append(f"{name}: the line below the names holds units, now part of the names.")
+        notes.append(f"{name}: the line below the names holds units, which are now part of the names.")
     cleaned = _without_repeated_names(cleaned, name, notes)
     if not has_end:
         return cleaned, names
@@ -221,7 +220,7 @@ def _without_repeated_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cl
     if not times:
         return cleaned
     notes.append(
-        f"{name}: the line of names comes {times} more time{'s' * (times > 1)}, which were left out."
+        f"{name}: the line of names is repeated {times} time{'s' * (times > 1)}; the repeats were left out."
     )
     sample = re.sub(rf"\n{re.escape(line)}(?=\r?\n|\r?\Z)", "", cleaned.sample)
     return replace(cleaned, source=content.replace(b"\r\r\n", b"\r\n"), sample=sample)
@@ -249,7 +248,7 @@ def _without_end(cleaned: Cleaned, separator: str, width: int, name: str, notes:
     content = _content(cleaned.source)
     told = [text for text in texts[first : len(records)] if text.strip(f" {separator}")]
     notes.append(
-        f"{name}: {_lines(len(told))} below the rows, a total or a footnote, left out "
+        f"{name}: left out {_lines(len(told))} below the rows, a total or a footnote "
         f"({told[0].strip(separator)[:40]!r})."
     )
     cut = len(content) - len(tail) + kept

@@ -139,8 +139,8 @@ def layout_of(sample: str, name: str, usual: str = ",", told: str | None = None)
     fitting = [separator for separator, share in possible.items() if share >= _FITS]
     if len(fitting) > 1:
         raise ValueError(
-            f"{name} can be read with {_NAMES[fitting[0]]} or with {_NAMES[fitting[1]]} between its values. "
-            "Save it as Parquet, or put names that hold such signs in quotation marks."
+            f"{name} fits {_NAMES[fitting[0]]} and {_NAMES[fitting[1]]} as the separator, expected only "
+            "one. Save it as Parquet, or quote the names that contain one of them."
         )
     best = max(possible, key=lambda separator: (possible[separator], separator == usual))
     return Layout(best, best != "," and _has_decimal_commas(sample, best))
@@ -173,8 +173,8 @@ def _check_other_separators(sample: str, name: str) -> None:
         if len(counts) == 1 and counts.pop() > 1 and '"' not in lines[0]:
             known = ", ".join(_NAMES[separator] for separator in _SEPARATORS)
             raise ValueError(
-                f"{name} seems to have {words} between its values, expected {known}. "
-                "Save it with one of these."
+                f"{name} seems to separate its values with {words}, expected {known}. Save it with one of "
+                "these."
             )
 
 
@@ -215,7 +215,7 @@ def _first_record(sample: str, separator: str, known: list[str]) -> list[str]:
 def _checked_names(names: list[str], name: str, notes: list[str]) -> list[str]:
     """Names that all differ; a column without a name is called by its place."""
     if all(map(_is_number, names)):
-        raise ValueError(f"The first line of {name} holds numbers, expected names of columns. Add them.")
+        raise ValueError(f"The first line of {name} holds numbers, expected column names. Add them.")
     return clean_names(names, name, notes)
 
 

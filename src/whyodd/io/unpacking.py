@@ -56,8 +56,8 @@ def _read_all(packed: Any, name: str) -> bytes:
             size += len(part)
             if size > LARGEST_UNPACKED:
                 raise ValueError(
-                    f"{name} unpacks to more than {LARGEST_UNPACKED >> 30} GiB, the most that is read from a "
-                    "packed file. Unpack it yourself, or save it as Parquet."
+                    f"{name} unpacks to more than {LARGEST_UNPACKED >> 30} GiB, the limit for packed files. "
+                    "Unpack it yourself, or save it as Parquet."
                 )
             parts.append(part)
     except unpacking_errors():
@@ -87,7 +87,8 @@ def _zstd() -> Any:
             from backports import zstd
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Reading .zst files needs backports.zstd: it is not installed. Run: pip install 'whyodd[files]'"
+            "Reading .zst files needs backports.zstd, which is not installed. Run: pip install "
+            "'whyodd[files]'"
         ) from None
     return zstd
 

@@ -30,7 +30,7 @@ def check_size(source: Source, name: str) -> None:
     """Refuse what unpacks to more than memory should hold, and what the reader would never end with."""
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     if not zipfile.is_zipfile(file):
-        raise unreadable(name, ValueError("it is neither .xlsx, .xls nor .ods"))
+        raise unreadable(name, ValueError("it is none of .xlsx, .xls and .ods"))
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
@@ -56,8 +56,8 @@ def check_size(source: Source, name: str) -> None:
 def too_large(name: str) -> ValueError:
     """Say that a workbook is beyond the limits."""
     return ValueError(
-        f"{name} is too large for a workbook: at most {MOST_CELLS:,} cells and "
-        f"{_LARGEST_UNPACKED >> 30} GiB unpacked are read. Save the sheet as CSV."
+        f"{name} is too large: the limit for workbooks is {MOST_CELLS:,} cells and "
+        f"{_LARGEST_UNPACKED >> 30} GiB unpacked. Save the sheet as CSV."
     )
 
 
@@ -86,7 +86,7 @@ def _spanned(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
 
 
 def _refuse_definitions(*_: object) -> None:
-    raise expat.ExpatError("it defines entities, which no workbook does")
+    raise expat.ExpatError("it defines XML entities, which no proper workbook does")
 
 
 @dataclass

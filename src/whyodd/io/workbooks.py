@@ -44,7 +44,8 @@ def _calamine() -> Any:
         import python_calamine
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Reading workbooks needs python-calamine: it is not installed. Run: pip install 'whyodd[files]'"
+            "Reading workbooks needs python-calamine, which is not installed. Run: pip install "
+            "'whyodd[files]'"
         ) from None
     return python_calamine
 

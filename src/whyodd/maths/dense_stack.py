@@ -94,11 +94,11 @@ class DenseLayer:
         unknown = {name for name, _ in then} - ACTIVATIONS.keys()
         if unknown:
             raise ValueError(
-                f"No activation is called {min(unknown)!r}. There are: {', '.join(ACTIVATIONS)}."
+                f"There is no activation {min(unknown)!r}. Choose among: {', '.join(ACTIVATIONS)}."
             )
         if weight.ndim != 2 or bias.shape != weight.shape[:1]:
             raise ValueError(
-                f"A layer needs a weight (k, d) and a bias (k,), but {weight.shape} and {bias.shape} came."
+                f"Expected a layer's weight (k, d) and bias (k,), got {weight.shape} and {bias.shape}."
             )
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
             raise ValueError("The weights of a layer must be finite: has the training diverged?")
@@ -175,11 +175,11 @@ class DenseStack:
     def __post_init__(self) -> None:
         layers = tuple(self.layers)
         if not layers:
-            raise ValueError("A stack needs a layer, but none came.")
+            raise ValueError("Expected at least one layer for a stack, got none.")
         for before, after in pairwise(layers):
             if after.weight.shape[1] != len(before.bias):
                 raise ValueError(
-                    f"A layer takes {after.weight.shape[1]} values, but the one before it gives "
+                    f"A layer takes {after.weight.shape[1]} values, but the layer before it gives "
                     f"{len(before.bias)}."
                 )
         self.__dict__.update(layers=layers)

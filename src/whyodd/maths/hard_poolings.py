@@ -245,7 +245,7 @@ class LocalReach(Pooling):
         for name in ("reaches", "densities"):
             size = getattr(self, name).size
             if size != m:
-                raise ValueError(f"{name} must hold one number per center, ({m},), but has {size}.")
+                raise ValueError(f"Expected {name} with one number per center, ({m},), got {size}.")
 
     def _density(self, neighbors: Indices) -> Floats:
         return np.asarray(self.densities[neighbors].mean(axis=1))

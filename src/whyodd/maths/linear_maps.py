@@ -121,7 +121,7 @@ class _Entries:
 def _checked(matrix: Any) -> sparse.csr_array:
     shape = matrix.shape if sparse.issparse(matrix) else np.shape(matrix)
     if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"A linear map needs a matrix of shape (d_z, d_y), but {shape} came.")
+        raise ValueError(f"Expected a matrix of shape (d_z, d_y) for a linear map, got {shape}.")
     own = sparse.csr_array(matrix, dtype=np.float64, copy=True)
     if not np.isfinite(own.data).all():
         raise ValueError("A linear map must be finite.")

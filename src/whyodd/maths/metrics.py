@@ -90,7 +90,7 @@ Metric = LinearMetric | ComponentMetric
 def _checked(values: ArrayLike, dimensions: tuple[int, ...], shape: str) -> Any:
     array = np.array(values, dtype=np.float64)
     if array.ndim not in dimensions or array.size == 0:
-        raise ValueError(f"A metric needs an array of shape {shape}, but {array.shape} came.")
+        raise ValueError(f"Expected an array of shape {shape} for a metric, got {array.shape}.")
     if not np.isfinite(array).all():
         raise ValueError("A metric must be finite: is a covariance singular?")
     array.flags.writeable = False
@@ -99,4 +99,4 @@ def _checked(values: ArrayLike, dimensions: tuple[int, ...], shape: str) -> Any:
 
 def _check_width(width: int, d: int) -> None:
     if width != d:
-        raise ValueError(f"The metric is for {width} variable(s), the centers have {d}.")
+        raise ValueError(f"The metric expects {width} variable(s), but the centers have {d}.")

@@ -181,8 +181,8 @@ class PrioritySample:
             ours, theirs = getattr(self, name), getattr(other, name)
             if ours != theirs:
                 raise ValueError(
-                    f"One part was sampled with {words} {ours:g}, the other with {theirs:g}. "
-                    "Use the same for all parts."
+                    f"One part was sampled with {words} {ours:g}, the other with {theirs:g}. Use the same "
+                    "value for all parts."
                 )
         if math.isfinite(self.half_life) and (self.weights is None) != (other.weights is None):
             raise ValueError("One part has weights, the other has none. Give weights to both, or to none.")
@@ -194,8 +194,8 @@ class PrioritySample:
             part = self.parts[self.part[at]]
             name = part[0] if len(part) == 1 else part
             raise ValueError(
-                f"Part {name} came twice: both hold its row {self.row[at]}. Give every part a number of its "
-                "own (part=), and pieces of one part the number of their first row (first_row=)."
+                f"Part {name} was added twice: both hold its row {self.row[at]}. Give every part its own "
+                "number (part=), and give each piece of one part the number of its first row (first_row=)."
             )
 
 
@@ -203,7 +203,7 @@ def part_number(part: int | Sequence[int]) -> tuple[int, ...]:
     """The numbers of a part, of which the first one orders first."""
     numbers = tuple(part) if isinstance(part, (tuple, list)) else (part,)
     if not numbers or any(not isinstance(p, Integral) or isinstance(p, bool) or p < 0 for p in numbers):
-        raise ValueError(f"part={part!r}: expected a whole number, not negative, or some of them.")
+        raise ValueError(f"part={part!r}: expected one or several whole numbers, none negative.")
     return tuple(map(int, numbers))
 
 

@@ -16,6 +16,8 @@ from whyodd.models.feedback import TakesFeedback
 from whyodd.network.judged import learned
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
@@ -62,7 +64,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         ``previous`` is the network of an earlier fit, for a warm start.
         """
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> DistanceDetector:  # noqa: ARG002
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Fit to (mostly) normal rows, without feedback that an earlier fit was given.
 
         Parameters
@@ -165,8 +167,8 @@ def _check_scale(values: Points) -> None:
     largest = max(abs(float(entries.max())), abs(float(entries.min()))) if entries.size else 0.0
     if largest > _LARGEST or 0.0 < largest < 1.0 / _LARGEST:
         raise ValueError(
-            f"The largest value of X is {largest:.3g}: no float can hold squares of such numbers. "
-            "Scale the columns first, e.g. with StandardScaler."
+            f"The largest value of X is {largest:.3g}: its square does not fit into a float. Scale the "
+            "columns first, e.g. with StandardScaler."
         )
 
 
@@ -176,7 +178,7 @@ def _checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(
-            f"sample_weight must hold one number per row, ({n},), but has shape {weights.shape}."
+            f"Expected sample_weight with one number per row, ({n},), got shape {weights.shape}."
         )
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise ValueError(

@@ -68,7 +68,7 @@ def calibrate(model: Any, X_normal: Any) -> Calibration:
     """
     scores = _oddness(model, X_normal)
     if scores.size == 0:
-        raise ValueError("X_normal has no rows: pass normal rows that were not used in fit.")
+        raise ValueError("X_normal has no rows, expected some. Pass normal rows that were not used in fit.")
     return Calibration(model, np.sort(scores))
 
 
@@ -84,5 +84,5 @@ def _oddness(model: Any, X: Any) -> NDArray[np.float64]:
             "Pass a fitted outlier detector."
         )
     if np.isnan(scores).any():
-        raise ValueError(f"{type(model).__name__} gives NaN as a score. Check the rows for missing values.")
+        raise ValueError(f"{type(model).__name__} returns NaN as a score. Check the rows for missing values.")
     return scores

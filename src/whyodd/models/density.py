@@ -58,7 +58,7 @@ class DensityDetector(DistanceDetector):
         if not math.isfinite(self.network_.offset):
             raise ValueError(
                 f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "
-                "so there is no density. Use a kernel that falls faster."
+                "so there is no density. Use a kernel that falls off faster."
             )
         scores: Scores = learned(self.network_).assign(values)
         return self.network_.offset + scores.log_inlierness

@@ -171,8 +171,8 @@ def _own_shares(
 
 def _warn(solution: ExemplarSolution, tol: float) -> None:
     warnings.warn(
-        f"ExemplarMixture stopped after {solution.n_iter} iterations, up to {solution.gap:.1e} below the "
-        f"best mean log-likelihood, above tol={tol:g}. Raise max_iter or tol.",
+        f"ExemplarMixture stopped after {solution.n_iter} iterations. Its mean log-likelihood may be "
+        f"{solution.gap:.1e} below the best, above tol={tol:g}. Raise max_iter or tol.",
         ConvergenceWarning,
         stacklevel=4,  # the line that called fit
     )

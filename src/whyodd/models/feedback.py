@@ -150,7 +150,7 @@ class TakesFeedback:
         known = {one.id: one for one in self.feedback_}
         if id not in known:
             there = ", ".join(map(str, known)) or "none"
-            raise ValueError(f"No judgement has the id {id!r}. There are: {there}.")
+            raise ValueError(f"There is no judgement with the id {id!r}. There are: {there}.")
         self._take([one for one in self.feedback_ if one.id != id])
         return known[id]
 
@@ -177,7 +177,7 @@ def add_judgement(detector: TakesFeedback, inputs: Floats, note: str, *, is_norm
     for one in detector.feedback_:
         if one.is_normal is not is_normal and not said.isdisjoint(keys_of(one.rows)):
             raise ValueError(
-                f"A row was {one.verdict} on {one.date:.10} (id {one.id}), and cannot be both. "
+                f"A row was already {one.verdict} on {one.date:.10} (id {one.id}), and it cannot be both. "
                 f"Forget {one.id} first."
             )
     number = max((one.id for one in detector.feedback_), default=0) + 1

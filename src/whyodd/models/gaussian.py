@@ -167,7 +167,7 @@ class Gaussian(InParts, DensityDetector):
             raise ValueError(f"covariance={self.covariance!r}: expected one of {names}.")
         if not (isinstance(self.regularization, Real) and 0.0 <= self.regularization < math.inf):
             raise ValueError(
-                f"regularization={self.regularization!r}: expected a variance to add, at least 0."
+                f"regularization={self.regularization!r}: expected a variance of at least 0 to add."
             )
 
 

@@ -125,8 +125,8 @@ class InParts(DistanceDetector):
     def _seen_in_fit(self) -> SeenRows:
         """What ``fit`` was given, of a model that did not keep it for this."""
         raise ValueError(
-            f"This {type(self).__name__} has kept nothing that partial_fit could go on from: it is of "
-            "whyodd.auto or of an earlier version. Fit a new one, or learn tables in parts by TableSummary."
+            f"This {type(self).__name__} keeps nothing for partial_fit to continue from: it comes from "
+            "whyodd.auto or an earlier version. Fit a new one, or learn tables in parts with TableSummary."
         )
 
     def _suffices(self, seen: SeenRows) -> bool:

@@ -166,5 +166,6 @@ class KNearestNeighbors(InParts):
             raise ValueError(f"threshold={self.threshold!r}: expected a distance above 0, or None.")
         if self.contamination is not None:
             raise ValueError(
-                f"Both threshold={self.threshold!r} and contamination={self.contamination!r} came; pass one."
+                f"Expected threshold or contamination, got both: {self.threshold!r} and "
+                f"{self.contamination!r}. Pass one."
             )

@@ -87,7 +87,10 @@ class CalibratedScore:
         ``through`` is the map that it was calibrated behind, if there is one.
         """
         if _columns_before(through) != _columns_before(self.through):
-            raise ValueError(f"It was calibrated behind {self.through}, but is asked behind {through}.")
+            raise ValueError(
+                f"It was calibrated behind {self.through}, but the call is behind {through}. Calibrate "
+                "it again."
+            )
         parts = decompose_rows(self.score, X, own=own, through=self.through, n_jobs=n_jobs, progress=progress)
         relevance, rest = parts.relevance * self.factors, parts.unexplained * self.rest
         return Decomposition(
@@ -147,8 +150,8 @@ def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -
     R = np.asarray(relevance, dtype=np.float64)
     if (outlierness < 0.0).any():
         raise ValueError(
-            f"The outlierness of normal rows is as low as {outlierness.min():.3g}: what is signed has no "
-            "usual size. Leave normal out."
+            f"The outlierness of normal rows goes down to {outlierness.min():.3g}: a score that can be "
+            "negative has no usual size. Leave normal out."
         )
     means, whole = R.mean(axis=0), float(outlierness.mean())
     if mixed or (R < 0.0).any():
@@ -156,8 +159,8 @@ def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -
     explained = float(means.sum())
     if not explained > 0.0:
         raise ValueError(
-            f"No variable has relevance on the {len(R)} normal row(s), so that none is usual. "
-            "Pass more of them, and such that the model has not learned."
+            f"No variable has relevance on the {len(R)} normal row(s), so no usual size is known. Pass more "
+            "of them, which the model was not trained on."
         )
     usual = means + _FLOOR * means.mean()
     return explained / whole / (means / usual).sum() / usual, 1.0 / whole

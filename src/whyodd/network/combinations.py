@@ -52,7 +52,7 @@ class Average(Rebuilt):
     def check(self, n_scores: int, n_features: int) -> None:  # noqa: ARG002
         """Raise a ``ValueError`` unless there is a weight for each score."""
         if self.counts.size != n_scores:
-            raise ValueError(f"An average needs {n_scores} weights, but has {self.counts.size}.")
+            raise ValueError(f"An average needs {n_scores} weights, got {self.counts.size}.")
 
     def weights(self, X: Floats, standings: Floats) -> Floats:  # noqa: ARG002
         """The same for each row."""
@@ -123,8 +123,8 @@ class LocalSelection(Rebuilt):
         object.__setattr__(self, "subspaces", tuple(np.array(one, dtype=np.intp) for one in self.subspaces))
         if not 2 <= self.neighbors <= m or not 1 <= self.bins <= n_scores:
             raise ValueError(
-                f"A local selection needs 2 to {m} neighbours and 1 to {n_scores} bins, "
-                f"but has {self.neighbors} and {self.bins}."
+                f"A local selection needs 2 to {m} neighbours and 1 to {n_scores} bins, got "
+                f"{self.neighbors} and {self.bins}."
             )
         if not 0 < len(self.subspaces) <= _MOST_SUBSPACES or any(
             one.ndim != 1 or not one.size or one.min() < 0 or one.max() >= d for one in self.subspaces

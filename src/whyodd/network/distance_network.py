@@ -300,7 +300,9 @@ class DistanceNetwork:
         They are those with the largest assignment, or the nearest ones for a hard pooling.
         """
         if not isinstance(k, (int, np.integer)) or k < 1:
-            raise ValueError(f"k={k!r}: expected how many centers to give, a whole number of at least 1.")
+            raise ValueError(
+                f"k={k!r}: expected the number of centers to return, a whole number of at least 1."
+            )
         values = as_matrix(X).values
         find = self._nearest_by_assignment if self.pooling is None else self._nearest_by_distance
         index, p, scores = find(values, min(int(k), self.n_centers), **keywords)
@@ -398,11 +400,11 @@ class DistanceNetwork:
         left_out = np.asarray(own)
         if left_out.shape != (n,) or left_out.dtype.kind not in "iu":
             raise ValueError(
-                f"own must hold one integer per row, ({n},), "
-                f"but has shape {left_out.shape} and type {left_out.dtype}."
+                f"Expected own with one integer per row, ({n},), got shape {left_out.shape} and type "
+                f"{left_out.dtype}."
             )
         if left_out.min() < -1 or left_out.max() >= self.n_centers:
-            raise ValueError(f"own must lie between -1 (none) and {self.n_centers - 1}, the last center.")
+            raise ValueError(f"Expected own between -1 (none) and {self.n_centers - 1}, the last center.")
         self._check_some_left(left_out)
         return left_out.astype(np.intp)
 
@@ -410,9 +412,9 @@ class DistanceNetwork:
         if self.pooling is not None:
             if self.n_centers <= self.pooling.k and left_out.max() >= 0:
                 raise ValueError(
-                    f"Without a row's own center {self.n_centers - 1} are left, but {self.pooling.k} "
-                    "neighbours count. Use a model with more rows, or do not exclude the row itself "
-                    "(exclude_self=False)."
+                    f"Without a row's own center only {self.n_centers - 1} are left, but the pooling needs "
+                    f"{self.pooling.k} neighbours. Use a model with more rows, or do not exclude the row "
+                    "itself (exclude_self=False)."
                 )
             return
         lone = np.isneginf(np.delete(self.log_weights, int(np.argmax(self.log_weights)))).all()
@@ -435,7 +437,7 @@ def _checked_log_weights(
     weights: ArrayLike | None, log_weights: ArrayLike | None, m: int
 ) -> NDArray[np.float64]:
     if weights is not None and log_weights is not None:
-        raise ValueError("Both weights and log_weights came; pass one of them.")
+        raise ValueError("Expected weights or log_weights, got both. Pass one of them.")
     if log_weights is not None:
         logs = _checked_vector(log_weights, "log_weights", m)
         if np.isnan(logs).any() or np.isposinf(logs).any() or np.isneginf(logs).all():
@@ -460,7 +462,7 @@ def _checked_vector(values: ArrayLike, what: str, m: int) -> NDArray[np.float64]
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be numbers: {error}.") from error
     if vector.shape != (m,):
-        raise ValueError(f"{what} must hold one number per center, ({m},), but has shape {vector.shape}.")
+        raise ValueError(f"Expected {what} with one number per center, ({m},), got shape {vector.shape}.")
     return vector
 
 
@@ -469,18 +471,16 @@ def _checked_kernel(kernel: Kernel | None) -> Kernel:
         return Exponential()
     if not isinstance(kernel, Kernel):
         raise TypeError(
-            f"kernel must be a whyodd.kernels.Kernel, like Exponential(), but {type(kernel).__name__} came."
+            f"Expected kernel as a whyodd.kernels.Kernel, like Exponential(), got {type(kernel).__name__}."
         )
     return kernel
 
 
 def _check_pooling(pooling: object, metric: Metric | None, m: int) -> None:
     if not isinstance(pooling, Pooling):
-        raise TypeError(
-            f"pooling must be one of whyodd.maths.hard_poolings, but {type(pooling).__name__} came."
-        )
+        raise TypeError(f"Expected a pooling from whyodd.maths.hard_poolings, got {type(pooling).__name__}.")
     if isinstance(metric, ComponentMetric):
-        message = "A metric per center is for soft pooling. Pass a LinearMetric, or no pooling."
+        message = "A metric per center works only with soft pooling. Pass a LinearMetric, or no pooling."
         raise ValueError(message)  # noqa: TRY004 - a metric, but not for this pooling
     pooling.check(m)
 
@@ -492,14 +492,14 @@ def _check_unused(*arguments: object) -> None:
 
 def _check_metric(metric: object, m: int, d: int) -> None:
     if not isinstance(metric, (LinearMetric, ComponentMetric)):
-        raise TypeError(f"metric must be one of whyodd.maths.metrics, but {type(metric).__name__} came.")
+        raise TypeError(f"Expected a metric from whyodd.maths.metrics, got {type(metric).__name__}.")
     metric.check(m, d)
 
 
 def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
     index = np.asarray(rows)
     if index.shape != (m,) or index.dtype.kind not in "iu":
-        raise ValueError(f"rows must hold one row number per center, ({m},), but has shape {index.shape}.")
+        raise ValueError(f"Expected rows with one row number per center, ({m},), got shape {index.shape}.")
     return np.asarray(_frozen_copy(index.astype(np.intp)))
 
 

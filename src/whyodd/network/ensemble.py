@@ -64,7 +64,7 @@ class Part(Rebuilt):
         if self.through is not None:
             fits, width = fits and self.through.n_inputs == d, self.through.n_outputs
         if not fits or getattr(self.score, "n_features", width) != width:
-            raise ValueError(f"A member of the ensemble sees other columns than those of {d} variables.")
+            raise ValueError(f"A member of the ensemble uses columns beyond the {d} variables.")
 
     @property
     def least(self) -> float:
@@ -166,7 +166,7 @@ class EnsembleScore(Rebuilt):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
-            raise ValueError("An ensemble needs at least one member, but none came.")
+            raise ValueError("Expected at least one member for an ensemble, got none.")
         for part in self.parts:
             part.check(self.n_features)
         self.combination.check(len(self.parts), self.n_features)

@@ -69,7 +69,7 @@ class Judgement(Rebuilt):
             raise ValueError(f"is_normal={self.is_normal!r}: expected True or False.")  # noqa: TRY004
         if not isinstance(self.note, str) or len(self.note) > _MOST_LETTERS:
             came = f"{len(self.note):,} letters" if isinstance(self.note, str) else type(self.note).__name__
-            raise ValueError(f"note must be a text of at most {_MOST_LETTERS:,} letters, but {came} came.")
+            raise ValueError(f"Expected note as a text of at most {_MOST_LETTERS:,} letters, got {came}.")
         if not isinstance(self.date, str) or datetime.fromisoformat(self.date).tzinfo is None:
             raise ValueError(f"date={self.date!r}: expected a date with a time zone, in ISO format.")
         self._freeze("rows", None, None)
@@ -128,7 +128,7 @@ class JudgedScore(Rebuilt):
     def __post_init__(self) -> None:
         object.__setattr__(self, "judgements", tuple(self.judgements))
         if not self.judgements or not all(isinstance(one, Judgement) for one in self.judgements):
-            raise ValueError("judgements must hold at least one Judgement.")
+            raise ValueError("Expected judgements with at least one Judgement, got none.")
         if len({one.id for one in self.judgements}) < len(self.judgements):
             raise ValueError("Two judgements have the same id.")
         if not np.isfinite(self.level) or self.level <= 0.0:
@@ -136,7 +136,7 @@ class JudgedScore(Rebuilt):
         for one in self.judgements:
             if one.rows.shape[1] != self.score.n_features:
                 raise ValueError(
-                    f"Judgement {one.id} is of rows with {one.rows.shape[1]} column(s), the model has "
+                    f"Judgement {one.id} has rows of {one.rows.shape[1]} column(s), expected the model's "
                     f"{self.score.n_features}."
                 )
 
@@ -285,8 +285,8 @@ def ruler_of(score: Any) -> Ruler:
     """How a member measures distances, or a ``ValueError`` if it does not compare rows with anything."""
     if getattr(score, "centers", None) is None:
         raise ValueError(
-            f"A {type(score).__name__} compares rows with no others: nothing is near an accepted row. Use a "
-            "detector of whyodd, such as Committee, or whyodd.auto."
+            f"A {type(score).__name__} does not compare rows with others, so it cannot tell which rows are "
+            "near an accepted one. Use a whyodd detector, such as Committee, or whyodd.auto."
         )
     metric = _common_metric(score)
     rows = np.unique(

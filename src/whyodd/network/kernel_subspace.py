@@ -112,11 +112,13 @@ class KernelSubspace:
             "similarities": (m,),
         }
         if self.centers.ndim != 2 or self.centers.size == 0:
-            raise ValueError(f"centers must be rows of numbers, but have shape {self.centers.shape}.")
+            raise ValueError(f"Expected centers as rows of numbers, got shape {self.centers.shape}.")
         for name, shape in shapes.items():
             found = getattr(self, name)
             if found.shape != shape:
-                raise ValueError(f"{name} must have a line per center, {shape}, but has shape {found.shape}.")
+                raise ValueError(
+                    f"Expected {name} with one line per center, {shape}, got shape {found.shape}."
+                )
             if not np.isfinite(found).all():
                 raise ValueError(f"{name} must be finite numbers.")
         if not (np.isfinite(self.sigma) and self.sigma > 0.0):

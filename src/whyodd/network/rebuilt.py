@@ -34,8 +34,8 @@ class Rebuilt:
             wanted_shape = ", ".join("any" if n is None else str(n) for n in shape)
             least = "" if low == -np.inf else f" of at least {low:g}"
             raise ValueError(
-                f"{name} of a {type(self).__name__} must hold finite numbers{least} of shape "
-                f"({wanted_shape}), but has the shape {array.shape}."
+                f"Expected {name} of a {type(self).__name__} as finite numbers{least} of shape "
+                f"({wanted_shape}), got shape {array.shape}."
             )
         array.flags.writeable = False
         object.__setattr__(self, name, array)

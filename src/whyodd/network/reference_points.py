@@ -190,9 +190,9 @@ class ClusterDistance(ReferencePoints):
         object.__setattr__(self, "labels", np.array(self.labels, dtype=np.intp))
         object.__setattr__(self, "is_large", np.array(self.is_large, dtype=bool))
         if self.labels.shape != (p,) or self.labels.min() < 0 or self.labels.max() >= m:
-            raise ValueError(f"The labels of points must be those of {m} centroids, one for each point.")
+            raise ValueError(f"Expected one label for each point, naming one of {m} centroids.")
         if self.is_large.shape != (m,):
-            raise ValueError(f"Whether a cluster is large must be told of each of {m} clusters.")
+            raise ValueError(f"Expected true or false for each of {m} clusters: whether it is large.")
         if not self.is_large.any():
             raise ValueError("At least one cluster must be large.")
 

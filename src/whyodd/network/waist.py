@@ -80,13 +80,13 @@ class Score(Protocol):
 # What a member may offer, and what it then has. Each is asked for by its name.
 CAPABILITIES: dict[str, str] = {
     "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
-    "consume": "the keyword consume of decompose: assignments to its centers, as assign hands them out",
+    "consume": "the keyword consume of decompose: assignments to its centers, as assign yields them",
     "copies": "copies (c, 2) or None: other training rows that are equal to a center, and the center",
     "cuts": "cuts(X): where each value is cut off from others, and in how many of n_trees",
     "distances": "it measures distances to its centers: metric, pooling, kernel",
     "expected": "expected(X): what a normal row like each looks like (n, d)",
     "flip": "flip(X, removals): outlierness while variables are taken away",
-    "kinds": "decompose also tells relevance by kind, one of whyodd.network.committee.KINDS",
+    "kinds": "decompose also returns relevance by kind, one of whyodd.network.committee.KINDS",
     "leave_out": "the keyword own: the center to leave out for each row; rows, n_rows of training",
     "neighbors": "nearest(X, k): the centers that count most for each row; rows of training, or None",
     "save": "whyodd.save and whyodd.load take it",
@@ -114,7 +114,7 @@ def offers(score: object, *names: str) -> bool:
     """
     unknown = set(names) - CAPABILITIES.keys()
     if unknown:
-        raise KeyError(f"No capability is called {min(unknown)!r}. There are: {', '.join(CAPABILITIES)}.")
+        raise KeyError(f"There is no capability {min(unknown)!r}. Choose among: {', '.join(CAPABILITIES)}.")
     return set(names) <= set(getattr(score, "capabilities", ()))
 
 

@@ -111,7 +111,7 @@ def _written(model: Any, dtype: str, *, with_relevance: bool) -> bytes:
     size = sum(values.nbytes for values in weights.values())
     if size > _MOST_BYTES:
         raise ValueError(
-            f"The file would take {size / 1e9:.1f} GB, and an ONNX file holds at most 2. Fit with fewer rows."
+            f"The file would take {size / 1e9:.1f} GB, but an ONNX file holds at most 2. Fit with fewer rows."
         )
     about = {
         "whyodd": __version__,
@@ -134,7 +134,7 @@ def _prepared(model: Any) -> PreparedModel:
     if not isinstance(network, DistanceNetwork) or not can_pool(network.pooling):
         raise _refusal(f"A {type(prepared.model).__name__}")
     if prepared.reader is not None:
-        raise _refusal("A pipeline that reads texts as values")
+        raise _refusal("A pipeline that parses texts as values")
     for name, step in _flat(prepared.steps):
         if find_entry(STEPS, step) is None:
             raise _refusal(f"Step {name!r} ({type(step).__name__})")

@@ -185,7 +185,7 @@ class PatchExplanation(BaseExplanation):
             for s, scores in zip(scales, maps, strict=True)
         ]
         if not np.isfinite(np.concatenate([scores.ravel() for scores in maps])).any():
-            raise ValueError(f"{self.name(i)}: every window holds a gap, so that none is the strangest.")
+            raise ValueError(f"{self.name(i)}: every window contains a gap, so none is the strangest.")
         which = int(np.argmax(told))
         values, heat = self.model.prepared(item), item.as_values(self.relevance[i])
         shapes = self.model.shapes_

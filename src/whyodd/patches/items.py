@@ -171,12 +171,12 @@ def _channel_names(count: int) -> tuple[str, ...]:
 
 def _check(given: NDArray[Any], axes: int, what: str) -> None:
     if given.dtype.kind not in "fiub":
-        raise ValueError(f"{what} must hold numbers, but is of type {given.dtype}.")
+        raise ValueError(f"{what} must hold numbers, got type {given.dtype}. Convert them first.")
     if given.ndim not in (axes, axes + 1) or given.size == 0:
         kind = "an image (H, W) or (H, W, C)" if axes == 2 else "a series (T,) or (T, C)"
         raise ValueError(
-            f"{what} has shape {given.shape}, expected {kind} with at least one value. "
-            "Images have a patch of two sizes, such as (7, 7), series one of one size, such as (32,)."
+            f"{what} has shape {given.shape}, expected {kind} with at least one value. For images the patch "
+            "has two sizes, such as (7, 7), for series one, such as (32,)."
         )
 
 
@@ -208,7 +208,7 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
     ]
     if not numbers:
         raise ValueError(
-            f"{what} is a data frame without a column of numbers: expected at least one channel."
+            f"{what} is a data frame without a numeric column: expected at least one channel. Add one."
         )
     columns = [frame[name].cast(nw.Float64).to_numpy() for name in numbers]
     given = np.column_stack(columns).astype(np.float64)
@@ -241,8 +241,8 @@ def find_clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Seri
     dates = [name for name, kind in frame.schema.items() if kind in (nw.Date, nw.Datetime)]
     if len(dates) > 1:
         raise ValueError(
-            f"{what} has several columns of dates: {', '.join(map(repr, dates))}. "
-            "Name the one that tells the time."
+            f"{what} has several date columns: {', '.join(map(repr, dates))}. Pass the one with the time as "
+            "time=."
         )
     return frame[dates[0]] if dates else _counter(frame)
 
@@ -275,8 +275,8 @@ def _jumps(times: NDArray[Any], what: str, clock: str) -> NDArray[np.intp]:
     uneven = np.count_nonzero(np.abs(steps / usual - 1.0) > _JUMP - 1.0)
     if uneven > _MOST_JUMPS * steps.size:
         raise ValueError(
-            f"The time steps of {what.lower()} are irregular: {uneven} of {steps.size} differ from the usual "
-            "one by more than half. Resample the series to even steps first."
+            f"The time steps of {what.lower()} are irregular: {uneven} of {steps.size} differ from the "
+            "usual step by more than half. Resample the series to even steps first."
         )
     return np.flatnonzero(steps > _JUMP * usual) + 1
 
@@ -285,8 +285,8 @@ def _steps(times: NDArray[Any], what: str, clock: str) -> NDArray[np.float64]:
     """Time from each row to the next, all above 0."""
     if times.dtype.kind not in "iufmM":
         raise ValueError(
-            f"Column {clock!r} of {what.lower()} must hold dates or numbers to tell the time, but "
-            f"{str(times[0])!r} is neither. Turn it into dates first."
+            f"Expected dates or numbers in the time column {clock!r} of {what.lower()}, got "
+            f"{str(times[0])!r}. Convert it to dates first."
         )
     if (unknown := np.isnat(times) if times.dtype.kind in "mM" else np.isnan(times)).any():
         row = int(np.argmax(unknown))

@@ -226,7 +226,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         """
         given = self.read_items(item)
         if len(given) != 1:
-            raise ValueError(f"score_map is for one item, but {len(given)} came. Call it for each.")
+            raise ValueError(f"score_map expected one item, got {len(given)}. Call it for each.")
         maps = self._score_maps(given[0], exclude_self)
         return maps if len(maps) > 1 else maps[0]
 
@@ -328,7 +328,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         count = max(len(patches), len(sizes))
         if {len(patches), len(sizes)} - {1, count}:
             raise ValueError(
-                f"{len(patches)} patches and {len(sizes)} scales came: expected as many, or one of either."
+                f"Expected as many patches as scales, or one of either, got {len(patches)} patches "
+                f"and {len(sizes)} scales."
             )
         pairs = list(zip(patches * (count // len(patches)), sizes * (count // len(sizes)), strict=True))
         for patch, size in pairs:
@@ -338,8 +339,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
     def _check_parameters(self) -> None:
         if isinstance(self.model, Pipeline):
             raise UnsupportedModelError(
-                "PatchModel takes a detector, not a pipeline. Pass its last step, with standardize=True for "
-                "channels in different units, or prepare= for what else is to be done with items."
+                "PatchModel takes a detector, not a pipeline. Pass its last step. Use standardize=True for "
+                "channels in different units, and prepare= for other preparation."
             )
         if isinstance(self.model, type) or not hasattr(self.model, "fit"):
             raise TypeError(
@@ -359,7 +360,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             raise ValueError("features= is for images. Leave it out, or pass a patch of two sizes.")
         if self.features is not None and self.standardize:
             raise ValueError(
-                "standardize=True is for raw channels. Leave it out: features have scales of their own."
+                "standardize=True is only for raw channels: features have their own scales. Leave it out."
             )
         Work(tolerance=self.tolerance)  # says what is wrong with it
 
@@ -390,8 +391,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             self.n_features_ = features.shape[-1]
         if features.shape[-1] != self.n_features_:
             raise ValueError(
-                f"features= must give as many features for every image: expected {self.n_features_}, got "
-                f"{features.shape[-1]} for an image of shape {image.shape}."
+                "features= must return the same number of features for every image: expected "
+                f"{self.n_features_}, got {features.shape[-1]} for an image of shape {image.shape}."
             )
         return features
 
@@ -424,7 +425,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         twin = self.fingerprints_.get(item.fingerprint) if exclude_self else None
         if twin is None and exclude_self is True:
             raise ValueError(
-                "exclude_self=True, but an item is none of those the model was fitted to. Pass those, or "
+                "exclude_self=True, but an item is not among those the model was fitted on. Pass those, or "
                 "exclude_self=False for new ones."
             )
         return twin
@@ -460,7 +461,7 @@ def _check_sizes(patch: Any, size: Any, first: Any) -> None:
             f"patch={patch!r}: expected a tuple of whole numbers, (h, w) for images or (w,) for series."
         )
     if len(patch) != len(first):
-        raise ValueError(f"patch={patch!r} came with {first!r}: expected all for images or all for series.")
+        raise ValueError(f"Expected patches all for images or all for series, got {patch!r} with {first!r}.")
     if not _is_size(size):
         raise ValueError(f"scale={size!r}: expected a whole number of pixels of at least 1.")
 

@@ -64,7 +64,7 @@ def legend(is_series: bool) -> list[str]:
         return ["The strips show the relevance of each time step, from the first to the last."]
     if not _has_pillow():
         return [NO_PICTURES]
-    return ["The brighter the colour, the more relevant the pixel: purple, red, orange, yellow."]
+    return ["A brighter pixel is more relevant: purple, red, orange, yellow."]
 
 
 def _words(e: Items, i: int) -> str:

@@ -98,8 +98,8 @@ class Scale:
         if self.radius == 0.0:
             return ""
         return (
-            f"Of the normal patches {len(self.items):,} were kept: distances to the nearest are too large by "
-            f"at most {self.radius:.3g}."
+            f"The model kept {len(self.items):,} of the normal patches: distances to the nearest are too "
+            f"large by at most {self.radius:.3g}."
         )
 
     @property

@@ -48,8 +48,8 @@ def fit_scale(
     whole = ~np.isnan(patches).any(axis=1)
     if whole.sum() < 2:
         raise ValueError(
-            f"{int(whole.sum())} of {len(whole)} patches are without gaps (NaN, jumps in time): at least two "
-            "are needed to train on. Fill the gaps, or use a smaller patch."
+            f"{int(whole.sum())} of {len(whole)} patches are without gaps (NaN, jumps in time): expected at "
+            "least two to train on. Fill the gaps, or use a smaller patch."
         )
     patches, owners, windows = patches[whole], owners[whole], windows[whole]
     kept = np.arange(len(patches)) if coreset is None else k_centers(patches, coreset, random)
@@ -71,8 +71,8 @@ def _of_patches(fitted: Any) -> Any:
     network = neuralize(fitted)
     if not offers(network, "neighbors", "leave_out", "work"):
         raise UnsupportedModelError(
-            f"{type(fitted).__name__} compares patches with no normal ones. Pass a detector that measures "
-            "distances, such as whyodd.OneClassSVM()."
+            f"{type(fitted).__name__} does not compare patches with normal ones. Pass a detector that "
+            "measures distances, such as whyodd.OneClassSVM()."
         )
     return network
 

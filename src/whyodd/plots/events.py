@@ -47,7 +47,7 @@ def events(e: SeriesExplanation, figure: Any = None, *, top: int = 6) -> Any:
     In a long series neighbouring steps share a cell: it shows their least and largest value.
     """
     if not hasattr(e, "events"):
-        raise TypeError(f"This picture is of the events of a series, but {type(e).__name__} came.")
+        raise TypeError(f"This picture expected the events of a series, got {type(e).__name__}.")
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
         raise ValueError(f"top={top!r}: expected a number of channels, a whole number of at least 1.")
     chosen = np.argsort(-e.mean_shares, kind="stable")[:top]
@@ -64,7 +64,7 @@ def events(e: SeriesExplanation, figure: Any = None, *, top: int = 6) -> Any:
         _draw_band(ax, cells, e.series.given[:, c], _LINE)
         part = float(e.mean_shares[c])
         name = title_of(e.channels[c], 80)
-        told = name if len(e.channels) == 1 else f"{name}: {percent(part)} of what makes the events odd"
+        told = name if len(e.channels) == 1 else f"{name}: {percent(part)} of the events' outlierness"
         ax.set_title(told, loc="left", fontsize=_SMALL, parse_math=False)
     _shade([strip, *rows], x, e)
     for ax in (strip, *rows):

@@ -181,5 +181,5 @@ def _compared(reason: Reason) -> str:
     """Say how a value that is no number differs from what is expected; the label has the value itself."""
     value, usual = value_texts(reason)
     if is_missing(reason.expected):
-        return "what is expected is not known"
+        return "expected values are unknown"
     return "as expected" if value == usual else f"instead of {title_of(usual, _USUAL_LETTERS)}"

@@ -33,7 +33,7 @@ def _matplotlib(part: str) -> Any:
         return import_module(f"matplotlib.{part}")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Plots need matplotlib: it is not installed. Run: pip install 'whyodd[plots]'"
+            "Plots need matplotlib, which is not installed. Run: pip install 'whyodd[plots]'"
         ) from None
 
 
@@ -42,7 +42,7 @@ def check_kind(e: Any, kinds: Sequence[Kind], advice: str) -> None:
     if getattr(e, "kind", None) not in kinds:
         told = " or ".join(kind.nouns for kind in kinds)
         raise TypeError(
-            f"This picture is of a whyodd explanation of {told}, but {type(e).__name__} came. {advice}"
+            f"This picture expected a whyodd explanation of {told}, got {type(e).__name__}. {advice}"
         )
 
 

@@ -44,9 +44,9 @@ def flipping(curves: Mapping[str, Any], ax: Any = None) -> Any:
     for place, name in enumerate(sorted(falls, key=areas.__getitem__)):
         line = _draw(ax, falls[name], _COLOURS[place % 8], _STYLES[place // 8 % 4])
         entries.append((line, f"{title_of(name, _NAME)}: area {number(areas[name])}"))
-    ax.set(xlim=(0, 100), xlabel="variables taken away, the most relevant first (%)")
+    ax.set(xlim=(0, 100), xlabel="variables removed, the most relevant first (%)")
     ax.set_ylim(0.0, None)
-    ax.set_ylabel("outlierness over that at first")
+    ax.set_ylabel("outlierness, relative to the start")
     tidy(ax)
     n = max(len(values) for values in falls.values())
     head(ax, f"Flipping: mean of {n:,} row{'s' if n > 1 else ''}, ± standard error", entries, columns=2)
@@ -56,8 +56,8 @@ def flipping(curves: Mapping[str, Any], ax: Any = None) -> Any:
 def _checked(curves: Any) -> Mapping[str, Any]:
     if not isinstance(curves, Mapping):
         raise TypeError(
-            f"curves is of type {type(curves).__name__}, expected a mapping of names to curves: "
-            "pass {'dtd': curves}."
+            f"curves is of type {type(curves).__name__}, expected a mapping from names to curves: pass "
+            "{'dtd': curves}."
         )
     if not curves:
         raise ValueError("curves is an empty mapping: expected at least one method.")

@@ -125,6 +125,6 @@ def _add_bar(figure: Any, limit: float, **place: Any) -> None:
 def _check_images(e: PatchExplanation) -> None:
     check_patches(e)
     if e.is_series:
-        raise ValueError("Heatmaps are of images, but these are series. Use whyodd.plots.series.")
+        raise ValueError("A heatmap expected images, got series. Use whyodd.plots.series.")
     if len(e) == 0:
         raise ValueError("The explanation holds no images: there is nothing to draw.")

@@ -80,7 +80,7 @@ def reasons_map(e: Explanation, ax: Any = None) -> Any:
     groups = group_by_reason(e, max_groups=len(_SIGNS) + 1)
     handles = [_scatter(ax, places[members], areas[members], sign) for members, sign, _ in _layers(groups)]
     _frame(ax, places[drawn])
-    ax.set_xlabel("close together: similar reasons; large: very odd, numbers are of rows", fontsize=SMALL)
+    ax.set_xlabel("close together: similar reasons; large: very odd; numbers name rows", fontsize=SMALL)
     head(ax, _title(e, len(drawn)), [])
     _add_legend(ax, handles, [words for _, _, words in _layers(groups)])
     oddest = drawn[:_NUMBERED]

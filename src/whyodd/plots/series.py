@@ -68,7 +68,7 @@ def series(
     """
     check_patches(e)
     if not e.is_series:
-        raise ValueError("This picture is for series, but these are images: use heatmap for them.")
+        raise ValueError("This picture expected series, got images. Use heatmap for them.")
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
         raise ValueError(f"top={top!r}: expected a number of channels, a whole number of at least 1.")
     e = e[int(range(len(e))[i])]
@@ -168,7 +168,7 @@ class _Shades:
 def _draw_total(ax: Any, cells: Cells, total: Doubles) -> None:
     ax.fill_between(cells.middles, cells.largest(total), color=_SHADES[-1], linewidth=0.6)
     ax.set_ylim(bottom=0.0)
-    ax.set_title("relevance of each time step, of all channels together", loc="left", fontsize=_SMALL)
+    ax.set_title("relevance of each time step, all channels together", loc="left", fontsize=_SMALL)
 
 
 def _name(ax: Any, e: PatchExplanation, channel: int, part: float) -> None:
@@ -226,7 +226,7 @@ def _tell(figure: Any, e: PatchExplanation, shown: int, part: float, *, is_grey:
         rest = max(whole - unexplained - part, 0.0) / whole
         told.insert(0, f"{more} more {'channel has' if more == 1 else 'channels have'} {percent(rest)}")
     if is_grey:
-        told.append("grey: gaps, and what lies too close to them for a whole window")
+        told.append("grey: gaps, and steps too close to one for a whole window")
     _, height = figure.get_size_inches()
     figure.text(
         0.5, 0.1 / height, "; ".join(told), ha="center", va="bottom", fontsize=_SMALL - 1, color="#555555"

@@ -194,7 +194,7 @@ def _told(e: TextExplanation, i: int) -> list[str]:
     message = e.messages[i][:_LONGEST]
     notes = [] if message.strip() else ["the message is empty"]
     if drawable(message).count(UNKNOWN) > message.count(UNKNOWN):
-        notes.append(f"{UNKNOWN} stands for letters that the font does not have")
+        notes.append(f"{UNKNOWN} stands for letters that the font lacks")
     return [f"missing: {', '.join(missing) or 'nothing'}", shares, *notes]
 
 

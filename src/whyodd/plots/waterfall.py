@@ -63,7 +63,7 @@ def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
     numbers = write_at_ends(ax, ends, _signed(widths))
     make_room(ax, [*starts, *stops, parts.outlierness], left=min(widths) < 0)
     name_rows(ax, labels)
-    ax.set_xlabel("outlierness, from bar to bar; the dashed line is that of the row")
+    ax.set_xlabel("outlierness, added up bar by bar; the dashed line is the row's total")
     head(ax, parts.title, parts.legend())
     _clear_line(ax, numbers, parts.outlierness)
     return ax

@@ -202,7 +202,7 @@ def _lead(summary: Mapping[str, Any]) -> str:
         whose = "Each is" if shown == counts["rows"] else those
         return f"{rows} ranked by how odd they are. {whose} explained below."
     if odd == 0:
-        return f"None of {rows} is odd." + (f" {those} shown all the same." if shown else "")
+        return f"None of {rows} is odd." + (f" {those} shown anyway." if shown else "")
     found = f"Of {rows}, {odd:,} {'is' if odd == 1 else 'are'} odd ({percent(odd / counts['rows'])})."
     whose = f"{those} explained below one by one." if shown < odd else "Each is explained below."
     return f"{found} {'It is explained below.' if shown == odd == 1 else whose}"

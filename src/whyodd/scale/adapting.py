@@ -120,7 +120,7 @@ class Adaptation:
             self._keep(content, state)
             self._deliver(_from_bytes(content))
         except (OSError, EOFError, ValueError) as error:
-            self._complain(str(error) or "the process that learns has ended")
+            self._complain(str(error) or "the learning process has ended")
             self.close()
 
     def _keep(self, content: bytes, state: bytes) -> None:

@@ -21,7 +21,7 @@ def as_arrow(frame: Any) -> Any:
     no_text = [name for name in known.columns if not isinstance(name, str)]
     if no_text:
         raise ValueError(
-            f"frame has a column named {no_text[0]!r}, expected texts as names. Name every column by a text: "
+            f"frame has a column named {no_text[0]!r}, expected text for every name. Convert them: "
             "frame.columns = frame.columns.map(str)."
         )
     try:
@@ -29,7 +29,7 @@ def as_arrow(frame: Any) -> Any:
         table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas else known.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(
-            f"A column of frame holds values of several types ({error}). Make them all of one type."
+            f"A column of frame holds values of several types ({error}), expected one type. Convert them."
         ) from error
     return table.cast(
         pa.schema([(field.name, _usual_type(field.type)) for field in table.schema]), safe=False
@@ -86,7 +86,7 @@ def _common_type(column: str, one: Any, two: Any, names: tuple[str, str]) -> Any
     except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
         raise ValueError(
             f"Column {column!r} holds {_word(plain[0])} in {names[0]} and {_word(plain[1])} in {names[1]}. "
-            "Make it of one type in all parts."
+            "Use one type in all parts."
         ) from error
 
 

@@ -111,7 +111,7 @@ class ColumnSummary:
     def quantiles(self, shares: ArrayLike) -> NDArray[np.float64]:
         """Numbers that such shares of the values do not exceed (k,), off by at most 0.28 % of the rows."""
         if self.sketch is None or self.sketch.is_empty():
-            raise ValueError("The column has no numbers, of which there are quantiles.")
+            raise ValueError("The column has no numbers, so it has no quantiles.")
         return np.asarray(self.sketch.get_quantiles(np.atleast_1d(shares).tolist()), dtype=np.float64)
 
 

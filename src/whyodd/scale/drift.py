@@ -150,10 +150,13 @@ class DriftMonitor:
         name = usual.names[variable]
         was, now = (span(low, high, form=form) for low, high in (before, after))
         recent = f"the last {self.every:,} rows"
-        words = f"{name} moved: most usual rows have {was}, most of {recent} {now}."
+        words = f"{name} shifted: most usual rows have {was}, most of {recent} have {now}."
         if distance < _FAR:  # ranges that overlap would not show it
             here, there = (percent(float(np.mean(part <= at))) for part in (values, known))
-            words = f"{name} moved: {here} of {recent} have {shown(at, form)} or less, {there} of usual rows."
+            words = (
+                f"{name} shifted: {here} of {recent} have {shown(at, form)} or less, but {there} of "
+                "usual rows."
+            )
         return self._change(
             ("numbers", name),
             has_changed=distance > _MOVED + self._bound(),
@@ -189,8 +192,8 @@ class DriftMonitor:
                 "to": after,
                 "distance": distance,
             },
-            words=f"{name} changed: {percent(before)} of usual rows have {shown}, of {recent} "
-            f"{percent(after)}.",
+            words=f"{name} changed: {percent(before)} of usual rows have {shown}, but {percent(after)} of "
+            f"{recent}.",
             back=f"{name} is about as usual again.",
         )
 
@@ -208,9 +211,9 @@ class DriftMonitor:
                 "to": after,
                 "distance": abs(after - before),
             },
-            words=f"{name} is missing in {percent(after)} of the last {self.every:,} rows; in usual rows "
-            f"it is in {percent(before)}.",
-            back=f"{name} is missing about as often as usual again, in {percent(after)} of the rows.",
+            words=f"{name} is missing in {percent(after)} of the last {self.every:,} rows, but in "
+            f"{percent(before)} of usual rows.",
+            back=f"{name} is missing about as often as usual again: in {percent(after)} of the rows.",
         )
 
     def _change(

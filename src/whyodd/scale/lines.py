@@ -171,13 +171,13 @@ def _json_of_python(content: bytes) -> Any:
         value = json.loads(_decoded(content))
         json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
     except UnicodeEncodeError:
-        raise BadLineError("it holds half of a surrogate pair, which is no character") from None
+        raise BadLineError("it contains half of a surrogate pair, which is not a character") from None
     except RecursionError:
         raise BadLineError("it is nested too deeply") from None
     except BadLineError:
         raise
     except ValueError as error:
-        raise BadLineError(f"it is no JSON ({error})") from None
+        raise BadLineError(f"it is not JSON ({error})") from None
     return value
 
 
@@ -197,7 +197,7 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadLineError(f"byte {error.start + 1} of it is no UTF-8") from None
+        raise BadLineError(f"byte {error.start + 1} is not valid UTF-8") from None
 
 
 def _cells(text: str, separator: str) -> Iterator[str | None]:
@@ -232,9 +232,9 @@ def _read_header(line: Line, columns: Sequence[str]) -> tuple[tuple[str, ...], s
     if not n_known(separator):
         raise ValueError(
             f"The first line, {text[:60]!r}, is neither JSON nor a header with columns of the model "
-            f"({', '.join(map(repr, list(columns)[:5]))}...). Name the columns with --header a,b,c, or say "
+            f"({', '.join(map(repr, list(columns)[:5]))}...). Name the columns with --header a,b,c, or pass "
             "--format jsonl if JSON follows."
         )
     if len(set(names)) < len(names):
-        raise ValueError(f"The header {text[:60]!r} has a name twice. Give every column its own name.")
+        raise ValueError(f"The header {text[:60]!r} has the same name twice. Give every column its own name.")
     return names, separator

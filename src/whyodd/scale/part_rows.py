@@ -136,7 +136,7 @@ def first_schema(reader: PartReader, parts: Sequence[Part]) -> Any:
         if schema is not None:
             return schema
     if not mistakes:
-        raise ValueError(f"None of {len(parts):,} parts has a row: there is nothing to explain.")
+        raise ValueError(f"None of {len(parts):,} parts has a row, expected at least one. Add rows.")
     more = f" None of the other {len(parts) - 1:,} can be used either." if len(parts) > 1 else ""
     raise ValueError(f"{mistakes[0]}{more}")
 
@@ -177,7 +177,10 @@ def learn_from_parts(
             whole = summary if whole is None else whole.merge(summary)
     n_rows = 0 if whole is None else whole.n_rows
     if whole is None or n_rows < 2:
-        raise ValueError(f"{_told(parts)} {n_rows} row{'s' * (n_rows != 1)} that can be read, expected more.")
+        raise ValueError(
+            f"{_told(parts)} {n_rows} row{'s' * (n_rows != 1)} that can be read, expected at least two. "
+            "Add rows."
+        )
     return whole.fit(types=types, random_state=random_state), unread
 
 

@@ -101,14 +101,14 @@ class Watcher:
         if forget is not None:
             if find_given(split_pipeline(model)[0]) is not None:
                 raise ValueError(
-                    "This model compares rows in a context, and cannot be learned anew from a stream. "
-                    "Watch without forgetting, or learn it without context."
+                    "This model compares rows in a context, and such a model cannot keep learning from a "
+                    "stream. Watch without forgetting, or train a model without context."
                 )
             self._adaptation = Adaptation(
                 model,
                 at_least_one(forget, "rows"),
-                deliver=partial(self.use, words="The model was learned anew from the latest rows."),
-                complain=lambda why: self._arrived.put((None, f"The model could not be learned anew: {why}")),
+                deliver=partial(self.use, words="The model was updated from the latest rows."),
+                complain=lambda why: self._arrived.put((None, f"The model could not be updated: {why}")),
                 path=save,
                 state=state,
             )
@@ -152,7 +152,9 @@ class Watcher:
     def learn_one(self, x: Record) -> None:
         """Learn from a row: it becomes part of what is usual; see ``forget``."""
         if self._adaptation is None:
-            raise ValueError("This watcher does not learn. Pass forget=, a half-life in rows.")
+            raise ValueError(
+                "This watcher does not learn, because forget is not set. Pass forget=, a half-life in rows."
+            )
         wrong = self._learn([x], are_texts=False)
         if wrong:
             raise BadLineError(wrong[0])

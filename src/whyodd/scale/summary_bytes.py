@@ -64,19 +64,23 @@ def read(data: bytes) -> tuple[Any, ...]:
     try:
         return _fields(head, sections)
     except (LookupError, TypeError, ValueError, ArithmeticError, OSError) as error:
-        raise ValueError(f"These bytes are no summary that whyodd wrote: {error}. Make it anew.") from error
+        raise ValueError(
+            f"These bytes are not a summary written by whyodd: {error}. Make it again."
+        ) from error
 
 
 def _opened(data: bytes) -> tuple[dict[str, Any], list[memoryview]]:
     start = len(_MAGIC) + _DIGEST
     if bytes(data[: len(_MAGIC)]) != _MAGIC:
         raise ValueError(
-            "These bytes are no summary of a table, or one of another version of whyodd. Pass what "
-            "TableSummary.to_bytes() gave."
+            "These bytes are not a table summary, or they come from another version of whyodd. Pass what "
+            "TableSummary.to_bytes() returned."
         )
     body = memoryview(data)[start:]
     if hashlib.blake2b(body, digest_size=_DIGEST).digest() != bytes(data[len(_MAGIC) : start]):
-        raise ValueError("The summary is damaged: its bytes are not those that were written. Make it anew.")
+        raise ValueError(
+            "The summary is damaged: its bytes have changed since it was written. Make it again."
+        )
     size = int.from_bytes(body[:8], "little")
     head = json.loads(bytes(body[8 : 8 + size]))
     ends = np.cumsum([8 + size, *head["sections"]]).tolist()

@@ -94,7 +94,7 @@ class WantedColumns:
         columns, problems = {}, {}
         for place, record in enumerate(records):
             if self._names.isdisjoint(record):
-                problems[place] = "it has none of the columns of the model"
+                problems[place] = "it has none of the model's columns"
         for name, kind in self.kinds.items():
             values = [record.get(name) for record in records]
             columns[name], wrong = _CONVERT[kind](values, are_texts)
@@ -105,7 +105,9 @@ class WantedColumns:
         matrix = np.column_stack(list(columns.values()))
         for place, column in np.argwhere(np.isnan(matrix)).tolist():
             name = list(self.kinds)[column]
-            problems.setdefault(place, f"{name!r}: there is no value, and this model takes no gaps")
+            problems.setdefault(
+                place, f"{name!r}: the value is missing, and this model accepts no missing values"
+            )
         return matrix, problems
 
     def as_arrow(self, table: Any) -> Any:
@@ -136,7 +138,10 @@ def _fitted_names(first: Any, last: Any) -> tuple[str, ...]:
     if count is None:
         count = getattr(neuralize(last), "n_features", None)
     if count is None:
-        raise ValueError("This model does not know how many columns it was fitted on: it is not for tables.")
+        raise ValueError(
+            "This model does not record how many columns it was fitted on, so it cannot judge tables. "
+            "Use a model of whyodd fit."
+        )
     return tuple(f"x{place}" for place in range(int(count)))
 
 

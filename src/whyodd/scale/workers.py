@@ -39,7 +39,9 @@ def fitted(summary: bytes, *, trusted: bool, types: Any, random_state: int) -> A
     whole = TableSummary.from_bytes(summary) if summary else None
     if whole is None or whole.n_rows < 2:
         count = "no rows" if whole is None or whole.n_rows == 0 else "one row"
-        raise ValueError(f"frame has {count}, expected at least two: what is normal shows in many rows.")
+        raise ValueError(
+            f"frame has {count}, expected at least two: one row alone cannot show what is normal. Add rows."
+        )
     return whole.fit(trusted=trusted, types=types, random_state=random_state)
 
 

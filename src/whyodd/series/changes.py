@@ -114,7 +114,7 @@ class Normal:
         if value == usual:
             return self._pattern(x, c)
         always_so = "is always" if self.is_own else "never varied in training (always"
-        told = f"{name} {always_so} {usual}{' elsewhere' if self.is_own else ')'} and is now {value}"
+        told = f"{name} {always_so} {usual}{' elsewhere' if self.is_own else ')'}, now {value}"
         return Change(
             "new value", here, (always, always), np.inf, "new value", told, int(np.sign(here - always))
         )

@@ -192,7 +192,10 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         self.__dict__.pop("threshold_", None)
         units = Units.of(data.values)
         if units.never_varied.all():
-            raise ValueError("No channel of the series ever varies, so there is nothing to learn from.")
+            raise ValueError(
+                "No channel of the series ever varies, so there is nothing to learn from. Pass a series "
+                "that varies."
+            )
         values = units.scaled(data.values).astype(np.float32)
         lengths = _with_room(values, lengths, data)
         rounds = 1 if self.trusted else 2
@@ -254,8 +257,8 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         ]
         if not sum(map(len, shown)):
             raise ValueError(
-                f"No {min(self.windows_)} steps of the series in a row are without a gap, and windows are at "
-                "least as long. Fill the gaps, or leave out the channel that has most of them."
+                f"The series has no {min(self.windows_)} consecutive steps without a gap, the length of the "
+                "shortest window. Fill the gaps, or leave out the channel with most of them."
             )
         is_known = data.fingerprint == self.fingerprint_
         total = sum(map(len, shown))
@@ -349,9 +352,9 @@ def _with_room(values: Scaled, lengths: Sequence[int], data: Series) -> list[int
         missing = np.isnan(data.given).mean(axis=0)
         worst = int(missing.argmax())
         raise ValueError(
-            f"No two windows of {lengths[0]} steps in a row are without gaps: {data.channels[worst]!r} lacks "
-            f"{missing[worst]:.0%} of its values. Fill the gaps, leave that channel out, or use shorter "
-            "windows."
+            f"The series has no two windows of {lengths[0]} consecutive steps without gaps: "
+            f"{data.channels[worst]!r} lacks {missing[worst]:.0%} of its values. Fill the gaps, leave that "
+            "channel out, or use shorter windows."
         )
     return kept
 
@@ -388,7 +391,7 @@ def note_on_strides(n_steps: int, widths: Sequence[int], n_channels: int) -> lis
     told = ", ".join(
         f"those of {width} every {stride_of(n_steps, width, n_channels)} steps" for width in wide
     )
-    return [f"The series is long: windows stand further apart to save time ({told})."]
+    return [f"The series is long, so windows are spaced further apart to save time ({told})."]
 
 
 def _kept(looks: Looks, trusted: bool) -> NDArray[np.bool_]:
@@ -461,7 +464,7 @@ def _notes(data: Series, units: Units) -> list[str]:
         return []
     names = [name for name, still in zip(data.channels, units.never_varied, strict=True) if still]
     told = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return [f"Never varied in training, so that any other value is odd: {told}."]
+    return [f"Never varied in training, so any other value is odd: {told}."]
 
 
 def _unheard(done: int) -> None:

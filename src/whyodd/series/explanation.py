@@ -164,7 +164,7 @@ class SeriesExplanation(BaseExplanation):
         parts = [f"{words} ({percent(share)})" for words, share in shares.items()]
         more = int(np.count_nonzero(self.relevance[i] > 0.0)) - len(told)
         if more > 1 and sum(shares.values()) < _MOST:
-            parts.append(f"{more} other channels share the rest")
+            parts.append(f"{more} other channels have the rest")
         return "; ".join(parts)
 
     def table(self) -> dict[str, list[Any]]:

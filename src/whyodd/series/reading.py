@@ -149,7 +149,7 @@ def read_series(
 def _numbers(series: Any, what: str) -> Floats:
     values = np.asarray(series)
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"{what} must hold numbers, but is of type {values.dtype}.")
+        raise ValueError(f"{what} must hold numbers, got type {values.dtype}. Convert them first.")
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(
             f"{what} has shape {values.shape}, expected (T,) or (T, C) with at least one value: a row per "
@@ -165,7 +165,7 @@ def _columns(frame: nw.DataFrame[Any], clock: str | None, what: str) -> tuple[tu
         if name != clock and (kind.is_numeric() or kind == nw.Boolean)
     )
     if not names:
-        raise ValueError(f"{what} has no column of numbers: expected at least one channel.")
+        raise ValueError(f"{what} has no numeric column: expected at least one channel. Add one.")
     if frame.shape[0] == 0:
         raise ValueError(f"{what} has no rows: expected a row per time step.")
     return names, np.column_stack([frame[name].cast(nw.Float64).to_numpy() for name in names])
@@ -209,11 +209,11 @@ def _wanted(
         return given
     if missing := [name for name in wanted if name not in names]:
         raise ValueError(
-            f"{what} has no column {missing[0]!r} of numbers, which the model was fitted on. "
-            f"It has: {_listed(names)}."
+            f"{what} lacks the numeric column {missing[0]!r}, which the model was fitted on. It has: "
+            f"{_listed(names)}."
         )
     if more := [name for name in names if name not in wanted]:
-        notes.append(f"ignored since the model was not fitted on them: {_listed(more)}.")
+        notes.append(f"ignored columns that the model was not fitted on: {_listed(more)}.")
     return np.ascontiguousarray(given[:, [names.index(name) for name in wanted]])
 
 
@@ -221,8 +221,8 @@ def _known_order(times: NDArray[Any], clock: str, what: str, notes: list[str]) -
     """Rows that have a time, in its order; as they are if a clock was only set back now and then."""
     if times.dtype.kind not in "iufmM":
         raise ValueError(
-            f"Column {clock!r} of {what.lower()} must hold dates or numbers to tell the time, but "
-            f"{str(times[0])!r} is neither. Turn it into dates first."
+            f"Expected dates or numbers in the time column {clock!r} of {what.lower()}, got "
+            f"{str(times[0])!r}. Convert it to dates first."
         )
     known = np.flatnonzero(~(np.isnat(times) if times.dtype.kind in "mM" else np.isnan(times)))
     if known.size == 0:
@@ -231,11 +231,11 @@ def _known_order(times: NDArray[Any], clock: str, what: str, notes: list[str]) -
         notes.append(f"{lost:,} {'row has' if lost == 1 else 'rows have'} no time and are left out.")
     back = int(np.count_nonzero(_steps(times[known]) < 0.0))
     if back > max(_UNORDERED * known.size, 1):
-        notes.append(f"the rows were not in the order of {clock!r}, and were sorted by it.")
+        notes.append(f"the rows were not in order and were sorted by {clock!r}.")
         return known[np.argsort(times[known], kind="stable")]
     if back:
         notes.append(
-            f"time runs back {_times(back)}, as if the clock was set back: the rows are kept in their order."
+            f"time runs backwards {_times(back)}, as if the clock was set back: the rows keep their order."
         )
     return known
 
@@ -262,16 +262,16 @@ def _on_grid(times: NDArray[Any], notes: list[str]) -> tuple[Indices, float | No
     if uneven > _IRREGULAR:
         usual = float(forward[forward <= _JUMP * usual].mean())
         notes.append(
-            "its time steps are irregular: it was looked at in even steps of their mean, with lines between."
+            "its time steps are irregular: values were interpolated at even steps of the mean length."
         )
     # A clock that is set back goes on by a usual step.
     counts = np.where(steps < 0.0, 1.0, np.round(np.minimum(steps / usual, FILLED + 2.0)))
     jumps = int(np.count_nonzero(counts > FILLED + 1))
     if jumps:
-        notes.append(f"time jumps {_times(jumps)}: no window looks across.")
+        notes.append(f"time jumps {_times(jumps)}: no window spans a jump.")
     same = np.count_nonzero(steps == 0.0)
     if same:
-        notes.append(f"{same:,} {'row repeats' if same == 1 else 'rows repeat'} a time: their mean counts.")
+        notes.append(f"{same:,} {'row repeats' if same == 1 else 'rows repeat'} a time: their mean is used.")
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp), usual
 
 

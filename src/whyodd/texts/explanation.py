@@ -178,7 +178,9 @@ class TextExplanation(BaseExplanation):
     @property
     def _usage(self) -> TermUsage:
         if self.usage is None:
-            raise ValueError("The paper's model does not know how often terms are in normal messages.")
+            raise ValueError(
+                "The paper's model does not record how often terms occur in normal messages. Leave paper out."
+            )
         return self.usage
 
     def odd_words(self, i: int) -> list[Term]:
@@ -294,7 +296,7 @@ class TextExplanation(BaseExplanation):
             relevance=term.relevance,
             share=self.share(i, term.relevance),
             judged="missing",
-            told=f"missing, though about {percent(share)} of messages as long have it",
+            told=f"missing, though about {percent(share)} of messages of this length have it",
         )
 
     def lacking(self, i: int) -> list[Term]:
@@ -342,9 +344,11 @@ class TextExplanation(BaseExplanation):
         n_words = len(self.all_tokens[i])
         if self._is_mostly_new(i) and n_words > k:
             new = sum(self.count(word) == 0 for word in self.all_tokens[i])
-            parts.append(f"{new} of its {n_words} words are new")
+            parts.append(f"{new} of its {n_words} words were never seen")
         lacking = [f"'{_short(term.term)}'" for term in self.lacking(i)[:_LACKED]]
-        parts += [f"it lacks {' and '.join(lacking)}, which most messages as long have"] if lacking else []
+        parts += (
+            [f"it lacks {' and '.join(lacking)}, which most messages of this length have"] if lacking else []
+        )
         return "; ".join(parts)
 
     def _strangely_written(self, i: int) -> tuple[int, str, str]:

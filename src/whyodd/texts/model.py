@@ -184,10 +184,12 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
             raise ValueError(f"min_df={least!r}: expected a whole number of messages of at least 1.")
         if not isinstance(allowed, Real) or not 0.0 < allowed <= 0.5:
             raise ValueError(
-                f"false_alarms={allowed!r}: expected a part of the messages, above 0 and at most 0.5."
+                f"false_alarms={allowed!r}: expected a share of the messages, above 0 and at most 0.5."
             )
         if self.is_paper and self.subwords:
-            raise ValueError("subwords is not for the paper's model, which knows whole words. Leave it out.")
+            raise ValueError(
+                "subwords does not work with the paper's model, which uses whole words. Leave it out."
+            )
 
     def _check_terms(self, vocabulary: Vocabulary, n_messages: int) -> None:
         if len(vocabulary) == 0:
@@ -217,7 +219,9 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
     def distribution_(self) -> ScoreDistribution:
         """Outlierness of the training messages, each judged without itself."""
         if not hasattr(self, "surprise_"):
-            raise AttributeError("The paper's model does not know how odd normal messages are.")
+            raise AttributeError(
+                "The paper's model does not record how odd normal messages are. Leave paper out."
+            )
         return self.surprise_.distribution
 
     @property
@@ -355,7 +359,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         if not self.is_paper:
             if method != "dtd":
                 raise ValueError(
-                    f"method={method!r} is for the paper's model: pass paper=True, or leave it out."
+                    f"method={method!r} works only with the paper's model. Pass paper=True, or leave it out."
                 )
             return self._explain_surprise(messages, own is not None, report)
         tokens, rows = self._rows(messages)
@@ -448,8 +452,8 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
             return True
         if exclude_self is True:
             raise ValueError(
-                "exclude_self=True, but these are not the messages of the fit. Pass those, in their "
-                "order, or exclude_self=False for new ones."
+                "exclude_self=True, but these are not the training messages. Pass those, in their order, or "
+                "exclude_self=False for new ones."
             )
         return False
 
@@ -463,18 +467,19 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
 def as_messages(texts: Any) -> list[str]:
     """Messages of a list, an array, or a column of a data frame; an error names what is no text."""
     if isinstance(texts, (str, bytes)):
-        raise TypeError("One string came, expected a list of messages. Pass [text].")
+        raise TypeError("Expected a list of messages, got one string. Pass [text].")
     column: Any = nw.from_native(texts, pass_through=True, allow_series=True)
     if isinstance(column, (nw.DataFrame, nw.LazyFrame)):
-        raise TypeError("A data frame came, expected one of its columns: pass frame['comment'].")
+        raise TypeError("Expected a column of messages, got a data frame. Pass frame['comment'].")
     if not isinstance(texts, Iterable):
-        raise TypeError(f"Expected a list of messages, but {type(texts).__name__} came.")
+        raise TypeError(f"Expected a list of messages, got {type(texts).__name__}.")
     messages = column.to_list() if isinstance(column, nw.Series) else list(texts)
     if not messages:
         raise ValueError("There are no messages: pass at least one.")
     for i, message in enumerate(messages):
         if not isinstance(message, str):
             raise TypeError(
-                f"Message {i} is no text but {message!r}. Leave it out, or pass an empty string for it."
+                f"Expected a text as message {i}, got {message!r}. Leave it out, or pass an empty "
+                "string for it."
             )
     return [str(message) for message in messages]

@@ -83,7 +83,8 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Texts need regex and snowballstemmer; at least one is missing. Run: pip install 'whyodd[text]'"
+            "Texts need regex and snowballstemmer, and at least one is missing. Run: pip install "
+            "'whyodd[text]'"
         ) from None
 
 

@@ -92,7 +92,9 @@ class Application:
     async def upload(self, request: Request) -> Response:
         """Take a file: to look at its columns, or to judge it by a model that is there."""
         if self.uploads.locked():
-            raise HTTPException(503, "Too many files are being sent at the same time. Try again in a moment.")
+            raise HTTPException(
+                503, "Too many files are being uploaded at the same time. Try again in a moment."
+            )
         async with self.uploads, request.form(max_files=1, max_fields=_FIELDS_BESIDE) as form:
             checked_form(form, request.state.csrf)
             upload = form.get("file")
@@ -113,7 +115,7 @@ class Application:
         files = [] if self.data is None else await run_in_threadpool(files_in, self.data)
         chosen = next((path for path in files if path.name == name), None)  # a name is never made a path
         if chosen is None:
-            raise HTTPException(404, "There is no such file in the folder.")
+            raise HTTPException(404, "There is no such file in the folder. Go back and choose one.")
         reading = {"sheet": None, "encoding": None}
         file = await run_in_threadpool(self.store.add_file, chosen.name, chosen, reading)
         return await run_in_threadpool(self._begin, file, "")
@@ -131,7 +133,7 @@ class Application:
 
     def _add_work(self, kind: str, file: str, options: dict[str, Any]) -> str:
         if self.store.n_waiting() >= _MOST_WAITING:
-            raise HTTPException(503, "Too much work is waiting. Try again when some of it is done.")
+            raise HTTPException(503, "Too many jobs are waiting. Try again when some of it is done.")
         work = self.store.add_work(kind, file, options)
         self.worker.wake()
         return work
@@ -173,7 +175,7 @@ class Application:
             return await run_in_threadpool(self._columns_page, request, found, str(error), given)
         trusted = _text(form, "trusted")
         if trusted and await run_in_threadpool(self.store.file, trusted) is None:
-            raise HTTPException(404, "The trusted file is not there any more.")
+            raise HTTPException(404, "The trusted file was deleted. Go back and choose one.")
         options = {"roles": roles, "trusted": trusted or None}
         work = await run_in_threadpool(self._add_work, "find", found["id"], options)
         return RedirectResponse(f"/work/{work}", 303)
@@ -184,7 +186,7 @@ class Application:
         form = await self._form(request)
         other = _text(form, "other")
         if other == found["id"] or await run_in_threadpool(self.store.file, other) is None:
-            raise HTTPException(404, "The other file is not there any more. Go back and choose one.")
+            raise HTTPException(404, "The other file was deleted. Go back and choose one.")
         work = await run_in_threadpool(self._add_work, COMPARISON, found["id"], {"old": other})
         return RedirectResponse(f"/work/{work}", 303)
 
@@ -267,7 +269,7 @@ class Application:
     ) -> Response:
         row = self.store.row(found["id"], number)
         if row is None:
-            raise HTTPException(404, "This row is not among those that are told.")
+            raise HTTPException(404, "This row has no explanation. Go back and choose one that has.")
         choice = Choice.of(request.query_params)
         address = f"/findings/{found['id']}"
         around = self.store.around(found["id"], number, *choice.condition, choice.order)
@@ -306,10 +308,10 @@ class Application:
             raise HTTPException(400, "Expected a mark: fine, confirmed or none.")
         if len(note) > _LONGEST_NOTE:
             raise HTTPException(
-                400, f"The note has {len(note):,} letters, at most {_LONGEST_NOTE:,} are kept."
+                400, f"The note has {len(note):,} characters, expected at most {_LONGEST_NOTE:,}. Shorten it."
             )
         if await run_in_threadpool(self.store.row, found["id"], row) is None:
-            raise HTTPException(404, "This row is not among those that are told.")
+            raise HTTPException(404, "This row has no explanation. Go back and choose one that has.")
         try:
             await run_in_threadpool(self.store.mark, found["id"], row, verdict, note, int(version))
         except ChangedMeanwhileError as error:
@@ -358,8 +360,8 @@ class Application:
         if is_right:
             return await welcome(self.store)
         if is_right is None:
-            return page("login.html", 429, mistake="Too many tries. Wait a minute.")
-        return page("login.html", 403, mistake="That is not the password.")
+            return page("login.html", 429, mistake="Too many attempts. Wait a minute.")
+        return page("login.html", 403, mistake="The password is wrong. Try again.")
 
     # ---- what they share ----------------------------------------------------------------------------------
 
@@ -381,7 +383,7 @@ class Application:
     def _work(self, request: Request) -> dict[str, Any]:
         found = self.store.work(request.path_params["work"])
         if found is None:
-            raise HTTPException(404, "There is no such work.")
+            raise HTTPException(404, "There is no such job.")
         return found
 
     def _findings(self, work: str) -> dict[str, Any]:
@@ -458,7 +460,7 @@ def _refused(request: Request, status: int, sentence: str) -> Response:
 
 def _mistake(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status = error.status_code if isinstance(error, HTTPException) else 500
-    known = {404: "There is no such page.", 405: "This address does not take that."}
+    known = {404: "There is no such page.", 405: "This address does not accept that kind of request."}
     detail = str(getattr(error, "detail", ""))
     plain = known.get(status, detail) if detail in ("Not Found", "Method Not Allowed") else detail
     answer = page("message.html", status, sentence=plain, again=None)
@@ -469,7 +471,10 @@ def _mistake(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 def _accident(request: Request, error: Exception) -> Response:  # noqa: ARG001
     return page(
-        "message.html", 500, sentence="Something went wrong here. Nothing that was kept is lost.", again=None
+        "message.html",
+        500,
+        sentence="The server hit an unexpected error. Nothing you saved is lost.",
+        again=None,
     )
 
 

@@ -143,7 +143,7 @@ def _check_size(name: str, n_rows: int, n_columns: int, limits: Mapping[str, int
     for what, count in (("rows", n_rows), ("columns", n_columns)):
         if count > limits[what]:
             raise ValueError(
-                f"{name} has {count:,} {what}, at most {limits[what]:,} are taken. Leave some out, or start "
+                f"{name} has {count:,} {what}, expected at most {limits[what]:,}. Leave some out, or start "
                 f"whyodd serve with a larger --{what}."
             )
 
@@ -158,7 +158,7 @@ def _columns(task: Task, telling: Telling) -> None:
     notes: list[str] = []
     telling.say("Reading the file")
     frame = _read(task["file"], task["limits"], (), notes)
-    telling.say("Looking at the columns")
+    telling.say("Reading the columns")
     columns = judge_table(read_table(frame, what=task["file"]["name"]), None).columns
     outline = {
         "rows": frame.height,
@@ -272,7 +272,7 @@ def _chosen(frame: Any, file: Mapping[str, Any], roles: Mapping[str, Any]) -> An
     left_out = {*roles["ignore"], roles["id"]}
     kept = [name for name in frame.columns if name not in left_out]
     if not kept:
-        raise ValueError(f"{file['name']} has no column left to use. Ignore fewer of them.")
+        raise ValueError(f"{file['name']} has no column left to use. Ignore fewer columns.")
     ids = frame[roles["id"]] if roles["id"] in frame.columns else None
     return Table(frame.select(kept), file["name"], ids=ids)
 
@@ -318,7 +318,7 @@ def _compare(task: Task, telling: Telling) -> None:
     from whyodd.report.comparison import render_comparison
 
     if task["old"] is None:
-        raise ValueError("The other file is not there any more.")
+        raise ValueError("The other file was deleted.")
     files, notes = (task["old"], task["file"]), list[str]()
     telling.say("Reading both files")
     old, new = (_read(file, task["limits"], (), notes) for file in files)

@@ -28,7 +28,7 @@ def roles_of(outline: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
     ]
     for name, kind in chosen:
         if kind and kind not in (*outline["kinds"], *KINDS_BESIDE):
-            raise ValueError(f"Column {name!r}: {kind!r} is no kind of column.")
+            raise ValueError(f"Column {name!r}: {kind!r} is not a kind of column. Go back and choose one.")
     ids = [name for name, kind in chosen if kind == NAMES_ROWS]
     if len(ids) > 1:
         raise ValueError(
@@ -36,6 +36,6 @@ def roles_of(outline: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
         )
     ignored, given = ([name for name, kind in chosen if kind == role] for role in (IGNORED, CONTEXT))
     if len(ids) + len(ignored) + len(given) == len(chosen):
-        raise ValueError("No column is left to look at. Ignore fewer of them, or take fewer as context.")
+        raise ValueError("No column is left to judge. Ignore fewer columns, or use fewer as context.")
     types = {name: kind for name, kind in chosen if kind in outline["kinds"]}
     return {"types": types, "ignore": ignored, "given": given, "id": ids[0] if ids else None}

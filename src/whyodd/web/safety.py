@@ -163,13 +163,13 @@ class Guard:
         """A request that no page of ours can have made."""
         headers = request.headers
         if not self.access.knows_host(headers.get("host", "")):
-            return self.refuse(request, 421, "This server does not answer to that name.")
+            return self.refuse(request, 421, "This server does not answer to that host name.")
         if request.method in _SAFE_METHODS:
             return None
         if request.method != "POST":
-            return self.refuse(request, 405, "Only GET and POST are answered.")
+            return self.refuse(request, 405, "This server accepts only GET and POST.")
         if not _is_from_here(headers):
-            return self.refuse(request, 403, "This was sent from another site, and was not done.")
+            return self.refuse(request, 403, "This request came from another site and was refused.")
         declared = headers.get("content-length", "")
         if declared.isascii() and declared.isdigit() and int(declared) > self._room(request.scope):
             return self.refuse(request, 413, _too_large(self._room(request.scope)))
@@ -188,7 +188,9 @@ class Guard:
         if self.access.password is not None:
             return RedirectResponse("/login", 303)
         return self.refuse(
-            request, 403, "Open the address that whyodd serve has printed: it ends in the key to this page."
+            request,
+            403,
+            "Open the full address that whyodd serve printed: it ends with the key to this page.",
         )
 
     def _room(self, scope: Scope) -> int:
@@ -221,11 +223,14 @@ class Guard:
 
 
 def _too_slow() -> HTTPException:
-    return HTTPException(408, "The file came too slowly, and was let go. Try again.")
+    return HTTPException(408, "The upload took too long and was stopped. Try again.")
 
 
 def _too_large(room: int) -> str:
-    return f"At most {room // 1_000_000:,} MB are taken. Start whyodd serve with a larger --megabytes."
+    return (
+        f"The upload is too large, expected at most {room // 1_000_000:,} MB. Start whyodd serve with a "
+        "larger --megabytes."
+    )
 
 
 def _is_from_here(headers: Headers) -> bool:
@@ -254,7 +259,7 @@ def checked_form(form: Mapping[str, Any], csrf: str | None) -> None:
     """Refuse a form without the token of its session."""
     given = form.get("csrf", "")
     if csrf is None or not isinstance(given, str) or not _are_equal(given, csrf):
-        raise HTTPException(403, "This form is from another session, and was not done. Load the page again.")
+        raise HTTPException(403, "This form belongs to another session and was not used. Reload the page.")
 
 
 def _cookie_of(store: Store) -> str:

@@ -283,14 +283,14 @@ class Store:
                 "UPDATE work SET state = ?, error = ? WHERE state = ? AND tries >= ?",
                 (
                     FAILED,
-                    "The server was interrupted each time this was tried. Start it again if you like.",
+                    "The server stopped every time it tried this job. You can start the job again.",
                     RUNNING,
                     _MOST_TRIES,
                 ),
             )
             connection.execute(
                 "UPDATE work SET state = ?, told = ? WHERE state = ?",
-                (WAITING, "The server was interrupted; this begins again", RUNNING),
+                (WAITING, "The server was interrupted; this job starts again", RUNNING),
             )
 
     def take_work(self) -> dict[str, Any] | None:
@@ -449,7 +449,9 @@ class Store:
                 "SELECT version FROM marks WHERE work = ? AND row = ?", (work, row)
             ).fetchone()
             if (0 if found is None else found["version"]) != version:
-                raise ChangedMeanwhileError("Somebody else has marked this row since you opened it.")
+                raise ChangedMeanwhileError(
+                    "Somebody else marked this row after you opened it. Reload the page."
+                )
             if not verdict:
                 connection.execute("DELETE FROM marks WHERE work = ? AND row = ?", (work, row))
                 return
@@ -482,6 +484,6 @@ def _locked(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         raise InUseError(
-            f"{path.parent} is in use by another whyodd serve. End that one, or choose another --folder."
+            f"{path.parent} is in use by another whyodd serve. Stop that one, or choose another --folder."
         ) from None
     return connection

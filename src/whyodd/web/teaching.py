@@ -48,7 +48,7 @@ class Taught:
             for n, now in ((n_normal, "no longer odd"), (n_odd, "odd that would not be"))
             if n
         ]
-        did = f"because of them {' and '.join(effects)}" if effects else "no row is judged otherwise"
+        did = f"because of them {' and '.join(effects)}" if effects else "no other row is judged differently"
         verb = "was" if total == 1 else "were"
         taken = f"{total:,} mark{'' if total == 1 else 's'} {verb} taken along ({verdicts}): {did}."
         return " ".join([taken, *self.left_out])
@@ -91,7 +91,7 @@ def teach(model: Any, files: Sequence[Mapping[str, Any]], read: Reader) -> Taugh
         latest[one.key] = one
     taken = [one for one in said if one.verdict == latest[one.key].verdict]
     if overruled := len(said) - len(taken):
-        left_out.append(_left_out(overruled, "a later mark says otherwise of an equal row"))
+        left_out.append(_left_out(overruled, "a later mark on an equal row says the opposite"))
     # A judgement takes as long for many rows as for one.
     together: dict[tuple[int, str, str], list[_Said]] = {}
     for one in taken:
@@ -124,7 +124,7 @@ def _said(model: Any, file: Mapping[str, Any], read: Reader, left_out: list[str]
         there, inputs = [], np.empty((0, 0))
     if len(there) < len(marks):
         why = f"in {file['name']} {'its row is' if len(marks) - len(there) == 1 else 'their rows are'}"
-        left_out.append(_left_out(len(marks) - len(there), f"{why} no longer what was marked"))
+        left_out.append(_left_out(len(marks) - len(there), f"{why} no longer the same"))
     for mark, key in zip(there, keys_of(np.asarray(inputs, dtype=np.float64)), strict=True):
         yield _Said(mark["verdict"], mark["note"], mark["at"], frame, mark["row"], key)
 

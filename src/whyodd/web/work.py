@@ -26,7 +26,7 @@ _LONGEST_LINE = 1 << 20
 # A worker that holds more than this share of what it may is replaced before the next work.
 _HEAVY = 0.5
 
-_DELETED = "A file that it needs was deleted while it waited. Send that file again, then start anew."
+_DELETED = "A file for this job was deleted while it waited. Upload the file again, then start a new job."
 
 
 class Worker:
@@ -100,7 +100,9 @@ class Worker:
                 return await self._ask(process, self._question(work), work["id"])
         except TimeoutError:
             await self._kill()
-            return {"error": f"It took longer than {self.limits.work_seconds:,.0f} seconds."}
+            return {
+                "error": f"The job took longer than {self.limits.work_seconds:,.0f} seconds and was stopped."
+            }
 
     def _question(self, work: Mapping[str, Any]) -> dict[str, Any]:
         """All that the child has to know."""

@@ -85,7 +85,7 @@ class TestFeatureBagging:
 
     def test_maximum_of_linear_scores_is_refused(self):
         model = FeatureBagging(OCSVM(kernel="linear"), n_estimators=2, random_state=0, combination="max")
-        with pytest.raises(whyodd.UnsupportedModelError, match=r"no smallest value.*combination='average'"):
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"no lower bound.*combination='average'"):
             whyodd.neuralize(model.fit(X))
 
     def test_model_is_let_go(self):
@@ -128,7 +128,7 @@ class TestSUOD:
         model = SUOD([LOF(), KNN()], bps_flag=False, n_jobs=1).fit(X)
         with pytest.raises(
             whyodd.UnsupportedModelError,
-            match=r"by a RandomForestRegressor that imitates its LOF.*approx_flag_global=False",
+            match=r"with a RandomForestRegressor that imitates its LOF.*approx_flag_global=False",
         ):
             whyodd.neuralize(model)
 
@@ -146,7 +146,7 @@ class TestSUOD:
     def test_projection_before_a_member_without_a_way_back_is_refused(self):
         spheres = [KNN(), INNE(random_state=0)]
         model = SUOD(spheres, rp_clf_list=["INNE", "UNK"], rp_ng_clf_list=["KNN"], **PLAIN).fit(X)
-        with pytest.raises(whyodd.UnsupportedModelError, match=r"SUOD shows its INNE random projections"):
+        with pytest.raises(whyodd.UnsupportedModelError, match=r"SUOD gives its INNE random projections"):
             whyodd.neuralize(model)
 
 
@@ -202,8 +202,8 @@ class TestOwnEnsemble:
             (models, {"combine": "median"}, "combine='median': expected 'average' or 'maximum'"),
             (models, {"combine": "maximum", "weights": [1, 1, 1]}, "a maximum has none"),
             (models, {"weights": [1, 1]}, r"expected one weight per model, \(3,\)"),
-            (models, {"weights": [1, 1, -1]}, "counts of a Average must hold finite numbers of at least 0"),
-            ((models[0], KNN().fit(X[:, :3])), {}, r"same columns, but have \[3, 4\]"),
+            (models, {"weights": [1, 1, -1]}, "Expected counts of a Average as finite numbers of at least 0"),
+            ((models[0], KNN().fit(X[:, :3])), {}, r"same columns, got models with \[3, 4\] columns"),
             ((), {}, "at least one"),
         ],
     )

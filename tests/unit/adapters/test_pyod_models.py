@@ -64,7 +64,7 @@ def test_cblof_that_jumps_where_clusters_meet_is_explained_on_each_side(model):
 def test_cblof_with_a_clustering_of_its_own_says_what_to_use():
     model = CBLOF(n_clusters=3, clustering_estimator=BisectingKMeans(3, random_state=0)).fit(X)
     with pytest.raises(
-        whyodd.UnsupportedModelError, match=r"BisectingKMeans does not put .*expected k-means"
+        whyodd.UnsupportedModelError, match=r"BisectingKMeans does not assign .*expected k-means"
     ):
         whyodd.neuralize(model)
 

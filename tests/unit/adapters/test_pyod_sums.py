@@ -174,7 +174,7 @@ def test_pca_that_divides_by_0_is_refused():
     twice = np.column_stack([TRAIN[:, :2], TRAIN[:, :2]])
     model = PCA(svd_solver="full").fit(twice)
     model.selected_w_components_ = np.array([0.9, 0.1, 0.0, 0.0])  # where rounding leaves nothing
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"2 selected component\(s\) that have none"):
+    with pytest.raises(whyodd.UnsupportedModelError, match=r"2 selected component\(s\) whose variance is 0"):
         whyodd.neuralize(model)
 
 

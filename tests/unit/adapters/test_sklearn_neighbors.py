@@ -94,7 +94,9 @@ class TestNearestNeighbors:
         model = NearestNeighbors(n_neighbors=61).fit(X)
         with pytest.raises(ValueError, match="n_neighbors"):
             model.kneighbors(ROWS)
-        with pytest.raises(ValueError, match=r"n_neighbors=61\) was fitted on 60 rows.*Lower n_neighbors"):
+        with pytest.raises(
+            ValueError, match=r"n_neighbors=61\) was fitted on only 60 rows.*Lower n_neighbors"
+        ):
             whyodd.neuralize(model)
 
     def test_a_tree_in_place_of_rows_is_named(self):

@@ -88,8 +88,8 @@ def test_other_kernels_are_named(kernel, tumours):
 def test_other_models_are_told_what_is_explained(tumours):
     with pytest.raises(
         whyodd.UnsupportedModelError,
-        match=r"inside of sklearn\.ensemble\.RandomTreesEmbedding\. .*normal=rows.* Exactly explained are "
-        r".*sklearn\.ensemble\.IsolationForest.* run whyodd models\.$",
+        match=r"how sklearn\.ensemble\.RandomTreesEmbedding works inside\. .*normal=rows.* Exactly "
+        r"explained are .*sklearn\.ensemble\.IsolationForest.* run whyodd models\.$",
     ):
         whyodd.neuralize(RandomTreesEmbedding(n_estimators=2).fit(tumours[:20]))
 

@@ -46,16 +46,16 @@ def judged(values):
         ([7] * 20, "constant", "always 7"),
         ([None] * 20, "constant", "no values"),
         ([7.0, None] * 20, "category", "7.0 or missing"),
-        (np.arange(100, 150), "identifier", "all differ"),
-        (np.random.default_rng(1).permutation(50), "identifier", "all differ"),
-        (np.sort(RNG.choice(10**6, 50, replace=False)), "identifier", "all differ"),
+        (np.arange(100, 150), "identifier", "numbers differ"),
+        (np.random.default_rng(1).permutation(50), "identifier", "numbers differ"),
+        (np.sort(RNG.choice(10**6, 50, replace=False)), "identifier", "numbers differ"),
         (RNG.permutation(RNG.choice(10**6, 50, replace=False)), "count", ""),
         (np.arange(50) + 0.5, "number", ""),
         ([1, 2, 3], "count", ""),
-        ([f"id{i}" for i in range(50)], "identifier", "of their own"),
-        ([f"name{i // 2}" for i in range(50)], "identifier", "of their own"),
+        ([f"id{i}" for i in range(50)], "identifier", "a different value"),
+        ([f"name{i // 2}" for i in range(50)], "identifier", "a different value"),
         ([f"name{i // 3}" for i in range(51)], "category", ""),
-        ([f"name{max(i - 35, 0)}" for i in range(50)], "identifier", "of their own"),
+        ([f"name{max(i - 35, 0)}" for i in range(50)], "identifier", "a different value"),
         ([f"the machine stopped at {i} o'clock" for i in range(50)], "free text", "whyodd text"),
         ([f"id{i}" for i in range(5)], "code", ""),
         ([START + i * DAY for i in range(50)], "date", "day of the week"),
@@ -67,8 +67,8 @@ def judged(values):
         ([i * DAY for i in range(50)], "duration", ""),
         ([{"x": 1}] * 20, "other", "of type dict"),
         ([1 + 2j] * 20, "other", "complex"),
-        (2**60 + np.arange(50), "identifier", "all differ"),  # one float, or two, for all of them
-        (2**60 + np.arange(50)[::-1] % 10, "identifier", "too large to be told apart"),
+        (2**60 + np.arange(50), "identifier", "numbers differ"),  # one float, or two, for all of them
+        (2**60 + np.arange(50)[::-1] % 10, "identifier", "too large to distinguish"),
         (2**60 + np.arange(50) % 2, "category", "two values"),
         (np.array([2**63, 2**64 - 1, 7] * 20, dtype=np.uint64), "count", ""),
     ],
@@ -188,7 +188,7 @@ def test_a_frame_with_a_time_zone_is_read_as_its_clocks_show():
 
 def test_what_is_no_date_is_named():
     step = DateParts(("time elapsed",)).fit(np.array([["2024-01-01"], ["2024-01-03"]]))
-    with pytest.raises(ValueError, match=r"no date.*soon"):
+    with pytest.raises(ValueError, match=r"not a date.*soon"):
         step.transform(np.array([["soon"]]))
 
 

@@ -310,15 +310,19 @@ def test_a_constant_context_changes_nothing():
 @pytest.mark.parametrize(
     ("given", "types", "told"),
     [
-        (["Machine"], {}, "There is no column 'Machine' to be given. Did you mean 'machine'?"),
-        (["name"], {}, "Column 'name' cannot be given: most rows have a value of their own"),
-        (["step"], {}, "Column 'step' cannot be given: its whole numbers all differ and go up with the rows"),
-        (["day"], {}, "Column 'day' cannot be given: its dates go up with the rows and span no full day"),
+        (["Machine"], {}, "There is no column 'Machine' to use as context. Did you mean 'machine'?"),
+        (["name"], {}, "Column 'name' cannot be a context: nearly every row has a different value"),
+        (
+            ["step"],
+            {},
+            "Column 'step' cannot be a context: all its whole numbers differ and go up with the rows",
+        ),
+        (["day"], {}, "Column 'day' cannot be a context: its dates increase row by row and span no full day"),
         (["machine", "y", "z", "step"], {"step": "number"}, "which leaves no column to judge"),
         (
             ["machine"],
             {"machine": "identifier"},
-            "Column 'machine' cannot be given: it is of the kind identifier",
+            "Column 'machine' cannot be a context: it is of the kind identifier",
         ),
     ],
 )
@@ -345,13 +349,13 @@ def test_people_say_what_a_context_is():
 
 def test_given_does_not_go_with_a_model_or_as_names_of_rows():
     frame = few(id=[f"r{i}" for i in range(120)])
-    with pytest.raises(ValueError, match="'id' names the rows, and cannot be given as their context too"):
+    with pytest.raises(ValueError, match="'id' names the rows, so it cannot also be their context"):
         whyodd.find(frame, given=["id"], id_column="id")
-    with pytest.raises(ValueError, match="given and model exclude each other"):
+    with pytest.raises(ValueError, match="given cannot be used with model"):
         whyodd.find(frame, given=["machine"], model=whyodd.auto(frame))
     with pytest.raises(ValueError, match="given: only for tables"):
         whyodd.find(["a", "b"], given=["machine"])
-    with pytest.raises(TypeError, match="expected names of columns"):
+    with pytest.raises(TypeError, match="expected column names"):
         whyodd.auto(frame, given=[3])
 
 

@@ -79,7 +79,7 @@ def test_no_row_is_odd_for_its_name():
     frame, rng = numbers(406)
     frame["car"] = [f"car {i}" for i in rng.permutation(np.r_[0:311, rng.integers(0, 311, 95)])]
     found = whyodd.find(frame, top=40)
-    assert found.auto_report.set_aside["car"].startswith("most rows have a value of their own")
+    assert found.auto_report.set_aside["car"].startswith("nearly every row has a different value")
     assert {reason.name for i in range(40) for reason in found.explanation.reasons(i, 1)} <= {
         "x0",
         "x1",
@@ -245,7 +245,7 @@ def test_every_row_three_times_is_the_table_once(package):
         for copy in range(3):
             names = [reason.name for reason in thrice.explanation.reasons(3 * i + copy)]
             assert names == [reason.name for reason in once.explanation.reasons(i)]
-    assert "Every row of frame comes three times: no row is judged by its copies." in thrice.notes
+    assert "Every row of frame comes three times: no row is judged against its own copies." in thrice.notes
     assert "order" in thrice.auto_report.set_aside
 
 
@@ -255,7 +255,7 @@ def test_near_copies_are_told_and_hardly_vouch_for_each_other():
     copies = frame + 1e-9 * rng.normal(size=frame.shape)
     found = whyodd.find(pd.concat([frame, copies], ignore_index=True))
     assert {rank(found), rank(found, 300 + PLANTED)} == {1, 2}
-    assert any(note.endswith("are equal to another one but for rounding.") for note in found.notes)
+    assert any(note.endswith("equal another row except for rounding.") for note in found.notes)
 
 
 # Names

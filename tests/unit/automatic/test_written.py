@@ -60,11 +60,19 @@ PLANTED = {
     ),
     "age": (
         [str(x) for x in RNG.integers(20, 60, N)],
-        *("unknown", r"age is 'unknown', which is no number", r"1 cell is no number .* 'unknown' \(row 17\)"),
+        *(
+            "unknown",
+            r"age is 'unknown', which is not a number",
+            r"1 cell is not a number .* 'unknown' \(row 17\)",
+        ),
     ),
     "reading": (
         [f"{x:.3f}" for x in AMOUNTS],
-        *("error", r"reading is 'error', which is no number", r"1 cell is no number .* 'error' \(row 17\)"),
+        *(
+            "error",
+            r"reading is 'error', which is not a number",
+            r"1 cell is not a number .* 'error' \(row 17\)",
+        ),
     ),
     "opens": (
         [f"{h:02d}:{m:02d}" for h, m in zip(HOURS, MINUTES, strict=True)],
@@ -166,12 +174,12 @@ def test_a_model_that_was_saved_reads_new_rows_by_the_same_convention(tmp_path):
     np.testing.assert_array_equal(found.outlierness, whyodd.find(new, model=model).outlierness)
     assert found.explanation.data[list(found.explanation.rows).index(0), 2] == dt.datetime(2026, 3, 4)
     assert any(
-        note == "due: 1 cell is no date and counts as missing: 'someday' (row 1)." for note in found.notes
+        note == "due: 1 cell is not a date and counts as missing: 'someday' (row 1)." for note in found.notes
     )
     # Missing where none was missing in training is odd, and a reason of its own.
     assert found.is_odd[1]
     place = list(found.explanation.rows).index(1)
-    assert found.why(place, k=1).startswith("due is 'someday', which is no date")
+    assert found.why(place, k=1).startswith("due is 'someday', which is not a date")
 
 
 def test_explanations_are_saved_with_their_forms(tmp_path):
@@ -211,7 +219,7 @@ def test_mixed_cells_and_arrays_are_read_too():
     ):
         found = whyodd.find(frame)
         assert found.order[0] == ODD
-        assert "is 'unknown', which is no number" in found.why(0)
+        assert "is 'unknown', which is not a number" in found.why(0)
 
 
 def test_groups_show_the_same_form():

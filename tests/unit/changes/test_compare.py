@@ -130,7 +130,10 @@ def test_a_sample_is_told_and_its_seed_decides(monkeypatch):
     )
     assert first.to_dict() == again.to_dict()
     assert first.distance != other.distance
-    told = "Compared by 50 rows of each table, drawn at random: the old one has 120 rows, the new one 120."
+    told = (
+        "The comparison uses 50 rows of each table, drawn at random: "
+        "the old table has 120 rows, the new one 120."
+    )
     assert told in first.notes
     assert (first.n_old, first.n_compared) == (120, 50)
 
@@ -214,7 +217,9 @@ def test_very_many_columns():
 def test_a_few_rows_are_compared_and_told_to_be_few(n):
     found = whyodd.compare(table(0, n), table(1, n), **QUICK)
     assert np.isfinite(numbers(found)).all()
-    assert f"{n} rows of each table are few: only large changes can be told from chance." in found.notes
+    assert (
+        f"Each table has only {n} rows: only large changes can be distinguished from chance." in found.notes
+    )
 
 
 @pytest.mark.parametrize(

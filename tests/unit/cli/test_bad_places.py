@@ -199,7 +199,7 @@ def shell(words):
 def test_standard_input_that_is_closed():
     done = shell("W score - --quiet <&-")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "Error: Standard input is closed. Name a file, or pipe a table into this command.\n"
+    assert done.stderr == "Error: Standard input is closed. Pass a file, or pipe a table into this command.\n"
 
 
 def test_standard_error_that_is_closed(tmp_path):

@@ -39,7 +39,7 @@ def test_says_what_each_column_is_and_why(table):
     lines = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
     assert "100 rows, 6 columns, 1 of them set aside." in done.stdout
     for name, *words in (
-        ("order_id", "identifier", "set aside: its whole numbers all differ", "100", "1000 to 1099"),
+        ("order_id", "identifier", "set aside: all its whole numbers differ", "100", "1000 to 1099"),
         ("store", "code", "its name ends in 'store'", "3", "101", "102", "103"),
         ("weight_kg", "number", "not all whole", " - "),
         ("items", "count", "whole numbers, none below 0"),
@@ -72,17 +72,20 @@ def test_all_of_it_as_json(table):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("stor=code", "There is no column 'stor' to have a type. Did you mean 'store'?"),
+        ("stor=code", "a column that does not exist: 'stor'. Did you mean 'store'?"),
         ("Store=code", "Did you mean 'store'?"),
-        ("store=cod", "'cod' is no kind of column. Did you mean 'code'? Choose among: number, count, code"),
-        ("store=constant", "'constant' is no kind of column."),
-        ("store", "expected a column and its kind, as in store=code"),
+        (
+            "store=cod",
+            "'cod' is not a kind of column. Did you mean 'code'? Choose among: number, count, code",
+        ),
+        ("store=constant", "'constant' is not a kind of column."),
+        ("store", "expected a column and its kind, for example store=code"),
         ("=code", "expected a column and its kind"),
         ("member=number", "Column 'member' has 'yes' in row 0"),
-        ("items=date", "Column 'items' cannot be of the kind 'date': it holds values of the kind number."),
+        ("items=date", "Column 'items' cannot be of the kind 'date': its values are of the kind number."),
         ("items=yes/no", "Column 'items' cannot be of the kind 'yes/no': it has"),
         ("items=duration", "cannot be of the kind 'duration'"),
-        ("member=ordered category", "the order of its values is not known"),
+        ("member=ordered category", "the order of its values is unknown"),
     ],
 )
 @pytest.mark.parametrize("command", ["columns", "explain", "fit"])
@@ -101,7 +104,7 @@ def test_a_type_holds_from_fit_to_the_file(table, tmp_path):
     assert kinds["items"] == "category"
     done = run("explain", table, "--model", out, "--type", "items=count")
     assert done.exit_code != 0
-    assert "--type and --model exclude each other" in done.stderr
+    assert "--type cannot be used with --model" in done.stderr
 
 
 def test_the_command_in_the_report_has_the_types(table):

@@ -96,7 +96,7 @@ class TestCommand:
         done = run("demo", "--top", 1, "--out", tmp_path / "absent" / "odd.csv")
         assert done.returncode == 1
         assert "\nError: cannot write " in f"\n{done.stderr}"  # a first run says that it compiles
-        assert "No such file or directory. Write to another place." in done.stderr
+        assert "No such file or directory. Choose another place." in done.stderr
         assert "Traceback" not in done.stderr
 
     @pytest.mark.parametrize("arguments", [("--top", "0"), ("--top", "many"), ("--colour", "red")])

@@ -70,7 +70,7 @@ def test_chosen_columns(folder):
         (("old.csv", "new.parquet", "--columns", "amuont"), "has no column 'amuont'"),
         (("old.csv", "new.parquet", "--type", "plan=number"), "plan"),
         (("old.csv", "new.parquet", "--out", "changes.txt"), "expected a name that ends in .csv"),
-        (("old.csv", "new.parquet", "--out", "old.csv"), "would replace a file that is read"),
+        (("old.csv", "new.parquet", "--out", "old.csv"), "would replace a file that this command also reads"),
     ],
 )
 def test_mistakes_are_one_sentence(folder, monkeypatch, arguments, message):

@@ -101,7 +101,7 @@ def test_many_odd_rows_are_compared_in_part(tmp_path):
     )
     done = run(tmp_path / "t.parquet", "--methods", "dtd", "--share", 0.1, "--quiet")
     assert done.exit_code == 0, done.stderr
-    assert "Ways to explain 200 of the oddest rows" in done.stdout
+    assert "Explanation methods on 200 of the oddest rows" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_rows_without_a_label_are_told(folder, tmp_path):
     options = ("--drop", "order,kind", "--label", "is_odd", "--methods", "dtd", "--json", "--quiet")
     done = run(tmp_path / "t.csv", *options)
     assert json.loads(done.stdout)["detection"]["rows"] == 290
-    assert "10 rows without a label are left out" in done.stderr
+    assert "10 rows have no label and are left out" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ class TestRowsAndModels:
         p_values = model[-1].distribution_.p_values(oddest.outlierness)
         below = [rank for rank, p in enumerate(p_values, start=1) if p <= rank * 0.25 / 300]
         assert told["counts"]["odd"] == max(below) >= 2
-        assert "at most 25 % are expected to be normal" in told["threshold"]["source"]
+        assert "at most 25 % of the rows above it are expected to be normal" in told["threshold"]["source"]
 
     def test_columns_groups_and_method(self, folder, tmp_path):
         out = tmp_path / "r.csv"
@@ -265,7 +265,7 @@ def test_a_column_that_was_set_aside_may_be_missing_later(folder, tmp_path):
     USED.write_csv(tmp_path / "later.csv")
     done = run(tmp_path / "later.csv", "--train", folder / "orders.csv", "--quiet")
     assert done.exit_code == 0, done.stderr
-    assert "Set aside: order (most rows have a value of their own" in done.stdout
+    assert "Set aside: order (nearly every row has a different value" in done.stdout
 
 
 def test_what_makes_rows_look_normal_is_told(folder, tmp_path):
@@ -293,7 +293,7 @@ def test_what_never_varied_is_told_without_a_share(saved, tmp_path):
     USED.with_columns(currency=currency).write_csv(tmp_path / "later.csv")
     done = run(tmp_path / "later.csv", *saved, "--top", 3, "--quiet")
     assert "currency never varied in training (always 'EUR', here 'USD')" in words(done.stdout)
-    assert "so many rows have one: currency (always 'EUR'): 1." in done.stderr
+    assert "Rows with a new value: currency (always 'EUR'): 1." in done.stderr
 
 
 def test_nothing_from_the_data_drives_the_terminal(tmp_path):
@@ -328,7 +328,7 @@ ERRORS = {
     "all constant": (("{folder}/constant.csv",), "no column can be used ('a': it is always 1"),
     "one row": (("{folder}/one.csv",), "it has one row, expected at least two"),
     "no model": (("{folder}/orders.csv", "--model", "{folder}/m.whyodd"), "There is no file"),
-    "not a model": (("{folder}/orders.csv", "--model", "{folder}/orders.csv"), "is not a file that whyodd"),
+    "not a model": (("{folder}/orders.csv", "--model", "{folder}/orders.csv"), "was not written by whyodd"),
     "lacking columns": (
         ("{folder}/constant.csv", "--model", "{folder}/model.whyodd"),
         "constant.csv lacks columns that the model was fitted on: 'amount', 'items', 'country'",

@@ -29,7 +29,7 @@ def test_all_that_is_missing_is_told_in_one_sentence(tmp_path, monkeypatch, comm
     done = CliRunner().invoke(app, [command, str(tmp_path / "a.csv")])
     assert done.exit_code == 1
     assert " ".join(done.stderr.split()) == (
-        f"Error: This command needs {' and '.join(missing)}, not installed. "
+        f"Error: This command needs {' and '.join(missing)} to be installed. "
         f"Run: pip install 'whyodd[{extras}]'"
     )
 

@@ -55,7 +55,7 @@ def test_accept_list_and_undo(folder, learned):
     ]
     for number in (1, 2):
         assert "Taken back" in run("feedback", model, "--forget", number).output
-    assert "told nothing" in run("feedback", model).output
+    assert "no feedback" in run("feedback", model).output
     assert model.read_bytes() == learned[1]
 
 
@@ -76,15 +76,18 @@ def test_all_rows_of_a_file_into_another_model(folder, learned):
             "orders.csv has no row '200'. Expected numbers",
         ),
         (["accept", "model.whyodd", "orders.csv", "--rows", "x", "--id-column", "order"], "has no row 'x'"),
-        (["accept", "model.whyodd", "orders.csv", "--rows", ","], "expected rows, as in 12,40"),
+        (["accept", "model.whyodd", "orders.csv", "--rows", ","], "expected rows, for example 12,40"),
         (["accept", "none.whyodd", "orders.csv"], "There is no file"),
         (["reject", "model.whyodd", "none.csv"], "none.csv"),
         (
             ["reject", "model.whyodd", "orders.csv", "--rows", "7", "--note", "x" * 1001],
             "at most 1,000 letters",
         ),
-        (["feedback", "model.whyodd", "--forget", "3"], "No judgement has the id 3. There are: none."),
-        (["feedback", "model.whyodd", "--out", "other.whyodd"], "--out is for the model without"),
+        (
+            ["feedback", "model.whyodd", "--forget", "3"],
+            "There is no judgement with the id 3. There are: none.",
+        ),
+        (["feedback", "model.whyodd", "--out", "other.whyodd"], "--out writes the model without"),
     ],
 )
 def test_mistakes_are_told_and_change_nothing(folder, learned, arguments, message):

@@ -41,7 +41,7 @@ def test_a_sheet_is_read_and_what_was_left_out_is_told(workbook, tmp_path, comma
     out = ("--out", tmp_path / "model.whyodd") if command == "fit" else ()
     done = run(command, workbook, "--sheet", "new", "--drop", "order", "--json", *out)
     assert done.exit_code == 0, done.output
-    note = f"{workbook}: 1 line above the names of columns left out ('Orders of March')."
+    note = f"{workbook}: left out 1 line above the column names ('Orders of March')."
     assert f"Note: {note}\n" in done.stderr
     assert note in json.loads(done.stdout)["notes"]
 
@@ -50,7 +50,7 @@ def test_notes_reach_the_report_and_its_command_the_options(workbook, tmp_path):
     done = run("explain", workbook, "--sheet", "new", "--report", tmp_path / "r.html")
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "above the names of columns left out" in page
+    assert "above the column names" in page
     assert "--sheet new" in page
 
 

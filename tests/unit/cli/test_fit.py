@@ -108,7 +108,10 @@ def test_a_seed_draws_other_rows(table, tmp_path):
         (("{folder}/none.csv",), "There is no file"),
         (("{folder}/orders.csv", "--out", "{folder}"), "is a folder, expected the name of a file"),
         (("{folder}/orders.csv", "--out", "{folder}/none/m.whyodd"), "there is no folder"),
-        (("{folder}/orders.csv", "--out", "{folder}/orders.csv"), "would replace a file that is read"),
+        (
+            ("{folder}/orders.csv", "--out", "{folder}/orders.csv"),
+            "would replace a file that this command also reads",
+        ),
     ],
 )
 def test_errors_before_the_work(table, arguments, message):

@@ -41,7 +41,7 @@ def model(table):
     done = run("fit", table, "--given", "machine,hour", "--out", path, "--quiet")
     assert done.exit_code == 0, done.output
     assert "each row among rows alike in machine and hour" in done.stdout
-    assert "machine: context (category): rows are compared with rows alike in it" in done.stdout
+    assert "machine: context (category): each row is compared with rows that are alike in it" in done.stdout
     return path
 
 
@@ -82,9 +82,9 @@ def test_a_saved_model_scores_explains_and_watches_in_context(table, model, tmp_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--given", "Hour"), "There is no column 'Hour' to be given. Did you mean 'hour'?"),
+        (("--given", "Hour"), "There is no column 'Hour' to use as context. Did you mean 'hour'?"),
         (("--given", "hour", "--id-column", "hour"), "Column 'hour' names the rows"),
-        (("--given", "hour", "--model", "m"), "--given and --model exclude each other"),
+        (("--given", "hour", "--model", "m"), "--given cannot be used with --model"),
         (("--given", "hour,machine,orders,free"), "which leaves no column to judge"),
     ],
 )
@@ -99,8 +99,8 @@ def test_what_cannot_be_is_one_sentence(table, model, options, told):
 def test_parts_and_forgetting_streams_do_not_learn_a_context(table, model, tmp_path):
     done = run("explain", table, table, "--given", "hour", "--out", tmp_path / "out")
     assert done.exit_code == 2
-    assert "--given is not for a table in parts" in done.stderr
-    with pytest.raises(ValueError, match="compares rows in a context, and cannot be learned anew"):
+    assert "--given does not work with a table in parts" in done.stderr
+    with pytest.raises(ValueError, match="such a model cannot keep learning from a stream"):
         Watcher(whyodd.load(model), forget=1_000)
 
 

@@ -208,7 +208,7 @@ class TestInterrupted:
             asked = self.count(patch)
             again = run(folder, *options, "--out", tmp_path / "out")
         assert again.exit_code == 0, again.output
-        assert "3 pictures were done" in again.stderr
+        assert "3 pictures were already done" in again.stderr
         assert len(asked) == 4
         assert (tmp_path / "out" / "scores.csv").read_bytes() == whole
         assert not list((tmp_path / "out").glob(".*"))
@@ -290,9 +290,9 @@ class TestTroubles:
         for i in range(2):
             (tmp_path / f"{i}.png").write_text("hello")
         out = ("--out", tmp_path / "out")
-        self.check(run(pictures[0], tmp_path, *FAST, *out), "No picture of", "can be used")
-        self.check(run(tmp_path, *out), "No picture of", "it is no picture")
-        self.check(run(tmp_path / "0.png", *out), "0.png", "it is no picture")
+        self.check(run(pictures[0], tmp_path, *FAST, *out), "No picture in", "can be used")
+        self.check(run(tmp_path, *out), "No picture in", "it is not a picture")
+        self.check(run(tmp_path / "0.png", *out), "0.png", "it is not a picture")
 
     def test_one_colour(self, tmp_path):
         save(np.full(SMALL, 7, dtype=np.uint8), tmp_path / "grey.png")
@@ -306,7 +306,9 @@ class TestTroubles:
     def test_never_onto_the_pictures(self, tmp_path, source):
         path = save(grain(0, SMALL), tmp_path / "a.png")
         before = path.read_bytes()
-        self.check(run(tmp_path if source == "folder" else path, "--out", tmp_path), "where the pictures are")
+        self.check(
+            run(tmp_path if source == "folder" else path, "--out", tmp_path), "holds the pictures themselves"
+        )
         assert path.read_bytes() == before
 
     def test_out_is_a_file(self, pictures, tmp_path):
@@ -330,8 +332,8 @@ class TestTroubles:
             (("--patch", "7"), "--paper"),
             (("--contrast",), "--paper"),
             (("--max-patches", "300", "--nu", "0.2"), "--paper"),
-            (("--paper", "--arrays"), "--paper has no"),
-            (("--paper", "--save", "m.whyodd"), "--paper has no"),
+            (("--paper", "--arrays"), "--paper cannot be used with"),
+            (("--paper", "--save", "m.whyodd"), "--paper cannot be used with"),
             (("--false-alarms", "0"), "false-alarms"),
             (("--features", "colour"), "features"),
             (("--width", "0"), "width"),

@@ -216,7 +216,7 @@ def test_a_full_disk_stops_the_run_and_what_is_done_stays(model, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert ended.exit_code == 1
     assert "part-1.parquet: File too large" in ended.stderr
-    assert "run the same command again to go on" in ended.stderr
+    assert "run the same command again to continue" in ended.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_whyodd.jsonl", "part-0.parquet"]
     assert explain(*arguments).exit_code == 0
     assert [len(frame) for frame in results(tmp_path / "out").values()] == list(sizes.values())
@@ -258,8 +258,8 @@ def _empty(_, path):
 BAD = {
     _lacking: "lacks the column 'amount'",
     _of_text: "Column 'amount' holds numbers in part part-0.parquet and text in part part-2.parquet",
-    _cut_short: "part-2.parquet cannot be read: it is no Parquet file, or damaged or cut short",
-    _damaged_inside: "part-2.parquet cannot be read: it is no Parquet file, or damaged or cut short",
+    _cut_short: "part-2.parquet cannot be read: it is not a Parquet file, or it is damaged or cut short",
+    _damaged_inside: "part-2.parquet cannot be read: it is not a Parquet file, or it is damaged or cut short",
     _infinite: "part-2.parquet: rows 0 to 149, counted from the first of these: Column 'amount' has inf",
     _empty: "part-2.parquet is empty",
 }
@@ -309,7 +309,7 @@ def test_further_columns_of_a_part_are_not_used(data, model, tmp_path):
 
 PLACES = {
     "nothing": "is an empty folder, expected files with tables",
-    "no_tables": "holds no table: readme.md is none",
+    "no_tables": "holds no table: readme.md is not one",
     "nowhere": "There is no file",
     "nowhere/*.csv": "No file matches",
 }
@@ -327,7 +327,10 @@ def test_nothing_to_explain(model, tmp_path, place):
 
 
 def test_results_must_not_go_where_the_parts_are(data, model, tmp_path):
-    for out, words in ((data, "which would be replaced"), (data / "out", "would be read as parts next time")):
+    for out, words in (
+        (data, "which would be replaced"),
+        (data / "out", "so the next run would read the results as parts"),
+    ):
         ended = explain(data, "--model", model, "--out", out)
         assert ended.exit_code == 1
         assert words in ended.stderr
@@ -363,8 +366,8 @@ def test_results_of_another_run_are_not_mixed_with(data, model, tmp_path, change
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--report", "r.html"), "--report is not for a table in parts"),
-        (("--share", "0.1"), "--share is not for a table in parts"),
+        (("--report", "r.html"), "--report does not work with a table in parts"),
+        (("--share", "0.1"), "--share does not work with a table in parts"),
         (("--id-column", "nobody"), "part-0.parquet has no column 'nobody'"),
     ],
 )

@@ -220,7 +220,7 @@ class TestTroubles:
 
     def test_the_only_file_is_broken(self, tmp_path):
         (tmp_path / "note.png").write_text("hello")
-        self.check(run(tmp_path / "note.png", "--out", tmp_path / "out"), "note.png", "it is no picture")
+        self.check(run(tmp_path / "note.png", "--out", tmp_path / "out"), "note.png", "it is not a picture")
 
     def test_broken_and_small_ones_among_many_are_left_out(self, pictures, tmp_path):
         whole = save(stripes(3), tmp_path / "fine.png").read_bytes()
@@ -250,14 +250,14 @@ class TestTroubles:
 
     def test_one_colour(self, tmp_path):
         save(np.full((20, 20), 7, dtype=np.uint8), tmp_path / "grey.png")
-        self.check(run(tmp_path / "grey.png", "--out", tmp_path / "out"), "one colour only")
+        self.check(run(tmp_path / "grey.png", "--out", tmp_path / "out"), "only one colour")
 
     @pytest.mark.parametrize("source", ["folder", "file"])
     def test_never_onto_the_pictures(self, tmp_path, source):
         path = save(stripes(0), tmp_path / "a.png")
         before = path.read_bytes()
         given = tmp_path if source == "folder" else path
-        self.check(run(given, *FAST, "--out", tmp_path), "where the pictures are")
+        self.check(run(given, *FAST, "--out", tmp_path), "holds the pictures themselves")
         assert path.read_bytes() == before
 
     def test_out_is_a_file(self, pictures, tmp_path):

@@ -144,7 +144,7 @@ def test_a_model_that_is_not_for_tables(table, tmp_path):
     whyodd.save(whyodd.TextModel().fit(texts), tmp_path / "m.whyodd")
     done = run(table, "--model", tmp_path / "m.whyodd", "--quiet")
     assert done.exit_code == 1
-    assert "not for tables" in done.stderr
+    assert "does not judge tables" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

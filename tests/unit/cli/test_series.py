@@ -89,7 +89,7 @@ class TestCommand:
         assert told.startswith(f"test.csv: {result.headline}")
         assert "move against each other" in told
         assert str(out).replace("\n", "") in outcome.stdout.replace("\n", "")
-        assert "ignored since they hold no numbers: shift" in outcome.stderr
+        assert "ignored columns without numbers: shift" in outcome.stderr
 
     def test_page(self, done, files, result):
         page = (files / "odd.html").read_text(encoding="utf-8")
@@ -266,7 +266,7 @@ class TestColumns:
         assert any("time jumps once" in note for note in found.notes)
         assert len(found) == 559
         turned = self.found(tmp_path, table(), table().reverse())
-        assert any("sorted by it" in note for note in turned.notes)
+        assert any("sorted by" in note for note in turned.notes)
         same = self.found(tmp_path, table().with_columns(when=pl.col("when").max()))
         assert any("the same time" in note for note in same.notes)
 
@@ -284,12 +284,12 @@ class TestColumns:
             ({}, {"columns": ("pressure",)}, r"no column 'pressure'\. It has: when, flow, heat, shift"),
             ({}, {"drop": ("pressure",)}, "no column 'pressure'"),
             ({}, {"columns": ("shift",)}, "Column 'shift' of .* holds no numbers"),
-            ({}, {"drop": ("flow", "heat")}, "no column of numbers to use"),
-            ({}, {"time": "shift"}, r"Column 'shift' of .*train\.parquet must hold dates or numbers"),
+            ({}, {"drop": ("flow", "heat")}, "no numeric column to use"),
+            ({}, {"time": "shift"}, r"Expected dates or numbers in the time column 'shift' of .*train\.p"),
             ({}, {"time": "t"}, r"train\.parquet has no column 't'\. It has: when, flow, heat, shift"),
             ({"flow": pl.lit(1.0), "heat": pl.lit(2.0)}, {}, r"train\.parquet: no channel .* ever varies"),
             ({"heat": pl.lit(float("inf"))}, {}, r"train\.parquet holds infinite values"),
-            ({"also": pl.col("when")}, {}, "several columns of dates: 'when', 'also'"),
+            ({"also": pl.col("when")}, {}, "several date columns: 'when', 'also'"),
         ],
     )  # fmt: skip
     def test_clear_errors(self, tmp_path, changes, options, message):
@@ -298,15 +298,16 @@ class TestColumns:
 
     def test_a_channel_is_missing(self, tmp_path):
         for test in (table().drop("heat"), table().with_columns(heat=pl.lit("hot"))):
-            with pytest.raises(ValueError, match=r"test\.parquet has no column 'heat' of numbers"):
+            with pytest.raises(ValueError, match=r"test\.parquet lacks the numeric column 'heat'"):
                 self.found(tmp_path, table(), test)
 
     def test_a_model_of_something_else(self, files, tmp_path):
         whyodd.save(whyodd.KernelDensity().fit(np.random.default_rng(0).normal(size=(20, 2))), tmp_path / "k")
         done = run(files / "test.csv", "--model", tmp_path / "k", "--out", tmp_path / "odd")
         assert done.exit_code == 1
-        assert "holds a KernelDensity, expected a model of whyodd series --save" in done.stderr.replace(
-            "\n", " "
+        assert (
+            "holds a KernelDensity, expected a model written by whyodd series --save"
+            in done.stderr.replace("\n", " ")
         )
 
 
@@ -401,7 +402,7 @@ class TestSeveral:
         assert (told.exit_code, told.stderr) == (0, "")
         found = json.loads(told.stdout)
         assert [each["file"] for each in found["series"]] == [str(folder / "c.csv"), str(folder / "a.csv")]
-        assert any("hold no numbers: shift" in note for note in found["notes"])
+        assert any("without numbers: shift" in note for note in found["notes"])
         alone = judged(files / "train.csv", folder / "c.csv")
         assert found["series"][0]["headline"] == alone.headline
         assert found["series"][0]["events"][0]["why"] == alone.why(0)
@@ -412,7 +413,7 @@ class TestSeveral:
         told = run(tmp_path / "broken.csv", folder / "a.csv", *options, "--out", tmp_path / "odd", "--quiet")
         assert told.exit_code == 0
         assert "Warning: left out:" in told.stderr
-        assert "has no column 'heat' of numbers" in told.stderr.replace("\n", " ")
+        assert "lacks the numeric column 'heat'" in told.stderr.replace("\n", " ")
         assert [line["file"] for line in read(tmp_path / "odd" / "scores.csv")] == [str(folder / "a.csv")]
         (tmp_path / "other.csv").write_text("x\n1\n")
         none = run(tmp_path / "broken.csv", tmp_path / "other.csv", *options, "--out", tmp_path / "odd")
@@ -433,7 +434,7 @@ class TestSeveral:
             stopped = run(folder, *options, "--out", out)
         assert stopped.exit_code == 130
         last = stopped.stderr.splitlines()[-2:]
-        assert last == ["2 of 3 series are judged: the same command goes on there.", "Interrupted."]
+        assert last == ["2 of 3 series are judged: run the same command again to continue.", "Interrupted."]
         two = {str(folder / "a.csv"), str(folder / "b.csv")}
         assert {line["file"] for line in read(out / "scores.csv")} == two
         expected = {"nothing": 1, "series": 2, "results": 2, "options": 3, "journal": 2}[change]
@@ -450,7 +451,7 @@ class TestSeveral:
         again = run(folder, *options, "--out", out)
         assert again.exit_code == 0, again.stderr
         assert len(asked) == expected
-        assert ("series were judged by an interrupted run" in again.stderr) == (expected < 3)
+        assert ("series were already judged by an interrupted run" in again.stderr) == (expected < 3)
         assert tables_of(out) == tables_of(judged_all[1])
         assert not list(out.glob(".*"))
 

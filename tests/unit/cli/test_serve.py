@@ -18,12 +18,12 @@ def told(*arguments, **environment):
 
 def test_what_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert told() == ("Error: This command needs uvicorn, not installed. Run: pip install 'whyodd[serve]'")
+    assert told() == ("Error: This command needs uvicorn to be installed. Run: pip install 'whyodd[serve]'")
 
 
 def test_data_that_are_no_folder(tmp_path):
     (tmp_path / "a.csv").write_text("a\n1\n")
-    assert "is no folder, expected one with tables" in told(tmp_path / "a.csv")
+    assert "is not a folder, expected a folder of tables" in told(tmp_path / "a.csv")
 
 
 def test_a_folder_that_another_server_has(tmp_path):
@@ -44,5 +44,5 @@ def test_a_port_that_is_taken(tmp_path):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7"])
 def test_beyond_this_machine_a_password_is_demanded(tmp_path, host):
     words = told("--host", host, "--folder", tmp_path, WHYODD_PASSWORD="short")
-    assert words == "Error: The password has 5 letters, expected at least 12."
+    assert words == "Error: The password has 5 characters, expected at least 12. Choose a longer one."
     assert list(tmp_path.iterdir()) == []

@@ -91,7 +91,7 @@ def test_clear_errors(files, arguments, message):
 def test_two_columns_of_texts_must_be_told_apart(tmp_path):
     pl.DataFrame({"a": ["x"], "b": ["y"]}).write_csv(tmp_path / "two.csv")
     with pytest.raises(
-        ValueError, match=r"has 2 columns of texts, expected one: name the messages with --column"
+        ValueError, match=r"has 2 text columns, expected one: choose the messages with --column"
     ):
         read_messages(tmp_path / "two.csv", None)
 
@@ -121,7 +121,7 @@ def test_defaults_write_the_whole_table(files):
     assert table["p_value"].to_list() == pytest.approx(model.p_values(texts).tolist())
     assert table["is_odd"].to_list() == [False, True, False]
     assert table["reasons"][1] == model.explain(texts).why(1)
-    assert "1 of the messages have no words" in done.stderr
+    assert "1 messages have no words" in done.stderr
     assert "times as odd as a usual message of its length" in done.stdout.replace("\n", " ")
 
 
@@ -173,11 +173,13 @@ def test_models_and_files_that_do_not_fit_are_told(files):
     whyodd.save(whyodd.KernelDensity(sigma=1.0).fit([[0.0], [1.0]]), kept)
     done = run(files / "normal.csv", "--model", kept, "--column", "comment")
     assert done.exit_code == 1
-    assert "holds a KernelDensity, expected a model of whyodd text --save" in done.stderr.replace("\n", " ")
+    assert "holds a KernelDensity, expected a model written by whyodd text --save" in done.stderr.replace(
+        "\n", " "
+    )
     assert run(files / "normal.csv", files / "test.jsonl", "--model", kept).exit_code == 2
     done = run(files / "normal.csv", "--column", "comment", "--out", files / "normal.csv")
     assert done.exit_code == 1
-    assert "would replace a file that is read" in done.stderr.replace("\n", " ")
+    assert "would replace a file that this command also reads" in done.stderr.replace("\n", " ")
     done = run(files / "normal.csv", "--column", "comment", "--out", files / "x.txt")
     assert done.exit_code == 1
     assert not (files / "x.txt").exists()
@@ -258,7 +260,7 @@ class TestInterrupted:
             assert "Traceback" not in errors.read_text()
         done = run(*command(many, out))
         assert done.exit_code == 0
-        assert "messages were judged by a run that was interrupted" in done.stderr
+        assert "messages were already judged by an interrupted run" in done.stderr
         assert out.read_bytes() == whole[ending]
         assert not unfinished.exists()
 
@@ -270,12 +272,12 @@ class TestInterrupted:
         assert stopped.exit_code == 130
         said = " ".join(stopped.stderr.split())
         assert said.endswith(
-            "1,500 of 3,201 messages are judged: the same command goes on there. Interrupted."
+            "1,500 of 3,201 messages are judged: run the same command again to continue. Interrupted."
         )
         asked = self.count(monkeypatch)
         again = run(*command(many, out))
         assert again.exit_code == 0, again.stderr
-        assert "1,500 of 3,201 messages were judged" in again.stderr
+        assert "1,500 of 3,201 messages were already judged" in again.stderr
         assert asked[:4] == [500, 500, 500, 201]  # then those that are shown
         assert out.read_bytes() == whole[".csv"]
 
@@ -323,7 +325,7 @@ class TestInterrupted:
         monkeypatch.setattr(whyodd.TextModel, "explain_some", disturbed)
         done = run(*command(many, out))
         assert done.exit_code == 1
-        assert "another run writes to it" in done.stderr.replace("\n", " ")
+        assert "another run is writing to it" in done.stderr.replace("\n", " ")
         assert not out.exists()
 
     def test_a_model_is_kept_before_it_judges(self, files, monkeypatch):

@@ -110,7 +110,7 @@ def test_rows_are_answered_as_they_come_and_signals_are_heard(tmp_path, models, 
     content = saved.read_bytes()
     saved.write_bytes(content[: len(content) // 2])
     command.signal(signal.SIGHUP)
-    wait_for(lambda: command.said("The model was not loaded again, the old one stays"))
+    wait_for(lambda: command.said("The model could not be loaded again, so the old one stays"))
     command.send(line(third))
     wait_for(lambda: len(answers(command.output)) == 3)
     told = [Watcher(models[0]).explain_one(record) for record in (first, second, third)]
@@ -217,8 +217,8 @@ def test_however_often_it_is_killed(tmp_path, saved, seed):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--resume"], "--resume goes on with the file of --out"),
-        (["--save", "live.whyodd"], "--save keeps what --forget has learned"),
+        (["--resume"], "--resume continues the file of --out"),
+        (["--save", "live.whyodd"], "--save keeps the model learned with --forget"),
         (["--out", "out.csv"], "expected a name that ends in .jsonl"),
         (["--format", "xml"], "xml"),
         (["--top", "0"], "--top"),

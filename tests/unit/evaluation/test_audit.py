@@ -294,10 +294,12 @@ def test_views():
 
 
 def test_what_cannot_be_audited():
-    with pytest.raises(TypeError, match="An audit is of findings or of an explanation, but list came"):
+    with pytest.raises(TypeError, match="Expected findings or an explanation to audit, got list"):
         whyodd.audit([1.0])
     model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(4,)).fit([noise(50, 1)])
-    with pytest.raises(TypeError, match="rows of a table or of images, but an explanation of series came"):
+    with pytest.raises(
+        TypeError, match="Expected an explanation of table rows or images to audit, got one of series"
+    ):
         whyodd.audit(model.explain([noise(50, 1)]))
 
 

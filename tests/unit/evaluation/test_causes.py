@@ -111,8 +111,8 @@ def test_nothing_found_is_nothing_judged():
     ("segments", "message"),
     [
         ([[0, 0]], "no rows"),
-        ([[0, 9]], "leaves the 4 rows"),
-        ([[-1, 2]], "leaves the 4 rows"),
+        ([[0, 9]], "reaches beyond the 4 rows"),
+        ([[-1, 2]], "reaches beyond the 4 rows"),
         ([0, 2], "shape"),
         ([[0.0, 2.0]], "whole numbers"),
     ],

@@ -63,7 +63,7 @@ def test_sparse_rows_are_compared_like_dense_ones():
 
 
 def test_texts_have_nothing_to_compare():
-    with pytest.raises(TypeError, match="but a TextModel came"):
+    with pytest.raises(TypeError, match="got TextModel"):
         compare(whyodd.TextModel(), ["a text"])
 
 
@@ -123,7 +123,7 @@ def test_images_are_compared_too():
     ("keywords", "message"),
     [
         ({"metrics": ["speed"]}, "'speed' is unknown. Choose among: 'area'"),
-        ({"metrics": ["roc_auc"]}, "pass it as mask"),
+        ({"metrics": ["roc_auc"]}, "pass them as mask"),
         ({"options": {"mvn": {}}}, "'mvn', which is not among the methods"),
         ({"methods": "dtd"}, "expected a list of names"),
         ({"methods": []}, "expected a list of names"),

@@ -237,11 +237,11 @@ class TestPatchModels:
 
     def test_errors(self):
         patches = PatchModel(MODELS["kernel_density"](), patch=(3, 3), max_patches=20).fit(IMAGES)
-        with pytest.raises(ValueError, match=r"2 arrays of relevance came for 3 item\(s\)"):
+        with pytest.raises(ValueError, match=r"Expected one relevance array for each of 3 item\(s\), got 2"):
             flip(patches, IMAGES, list(np.ones((2, 9, 8, 2))))
         with pytest.raises(ValueError, match=r"item 0 has shape \(8, 9, 2\), expected .* \(9, 8, 2\)"):
             flip(patches, IMAGES[0], [np.ones((8, 9, 2))])
-        with pytest.raises(ValueError, match="expected that of the item"):
+        with pytest.raises(ValueError, match="expected the item's shape"):
             flip(patches, IMAGES[0], [np.ones((9, 8))], single_values=True)
         with pytest.raises(ValueError, match="NaN"):
             flip(patches, IMAGES[0], [np.full((9, 8, 2), np.nan)])

@@ -54,11 +54,11 @@ class TestOtherRows:
 
 @pytest.mark.parametrize("wrong", [None, 3, "a", [[1.0, 2.0], [3.0]], np.full((4, 3), "a"), {"a": MASK}])
 def test_what_is_no_relevance(wrong):
-    with pytest.raises(ValueError, match="mask must be numbers"):
+    with pytest.raises(ValueError, match="Expected mask as numbers"):
         roc_auc(E, wrong)
     with pytest.raises(ValueError, match="numbers"):
         flip(MODEL, X, {"method": wrong})
-    with pytest.raises((TypeError, ValueError), match=r"relevance .*(PatchExplanation|shape|came)"):
+    with pytest.raises((TypeError, ValueError), match=r"relevance .*(PatchExplanation|shape|got)"):
         flip(PATCHES, ITEMS, {"method": wrong})
 
 
@@ -82,7 +82,7 @@ def test_curves_of_several_methods():
 
 @pytest.mark.parametrize("explanations", [[E, E], None, {}, {"method": E}])
 def test_agreement_needs_names(explanations):
-    with pytest.raises(ValueError, match="must be a dictionary from names"):
+    with pytest.raises(ValueError, match="Expected a dictionary of names"):
         agreement(explanations)
 
 
@@ -105,8 +105,8 @@ class TestCompare:
         ("keywords", "message"),
         [
             ({"metrics": "area"}, "metrics='area': expected a list"),
-            ({"methods": ["nearest"], "options": {"nearest": NORMAL}}, "options must be a dictionary"),
-            ({"options": [1]}, "options must be a dictionary"),
+            ({"methods": ["nearest"], "options": {"nearest": NORMAL}}, "Expected options as a dictionary"),
+            ({"options": [1]}, "Expected options as a dictionary"),
         ],
     )
     def test_what_is_wrong_is_told(self, keywords, message):
@@ -120,5 +120,5 @@ class TestCompare:
 
 def test_texts_cannot_be_flipped():
     model = whyodd.TextModel(min_df=1).fit(["the pump is on", "the fan is off"])
-    with pytest.raises(whyodd.UnsupportedModelError, match="but a TextModel came"):
+    with pytest.raises(whyodd.UnsupportedModelError, match="got TextModel"):
         flip(model, ["the pump burns"], model.explain(["the pump burns"]))

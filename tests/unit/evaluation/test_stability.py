@@ -118,8 +118,8 @@ def test_what_cannot_be_moved_is_told():
         stability(model, ODD, n=0)
     with pytest.raises(ValueError, match="steps=1"):
         continuity(model, ODD, steps=1)
-    with pytest.raises(ValueError, match="two rows to walk"):
+    with pytest.raises(ValueError, match="at least two rows to move"):
         continuity(model, ODD[:1])
     patches = whyodd.PatchModel(whyodd.OneClassSVM(), patch=(2, 2), random_state=0).fit([RNG.random((6, 6))])
-    with pytest.raises(TypeError, match="PatchModel is no model of the rows"):
+    with pytest.raises(TypeError, match="expected a model of table rows, got PatchModel"):
         stability(patches, [RNG.random((6, 6))])

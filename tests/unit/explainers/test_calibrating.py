@@ -107,7 +107,7 @@ class TestModels:
     def test_what_is_signed_is_refused(self):
         model = SGDOneClassSVM().fit(TRAIN)
         with pytest.raises(
-            ValueError, match=r"The outlierness of normal rows is as low as .*Leave normal out"
+            ValueError, match=r"The outlierness of normal rows goes down to .*Leave normal out"
         ):
             whyodd.explain(model, ODD, normal=NORMAL)
 
@@ -118,7 +118,7 @@ class TestModels:
 
     def test_items_have_no_normal_rows(self):
         model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(2, 2)).fit(np.eye(5))
-        with pytest.raises(ValueError, match="normal is not for a PatchModel"):
+        with pytest.raises(ValueError, match="normal does not work with a PatchModel"):
             whyodd.explain(model, np.eye(5), normal=np.eye(5))
 
 

@@ -274,7 +274,9 @@ class TestErrors:
     def test_a_linear_model(self):
         X = NORMAL / NORMAL.std(axis=0)
         model = SGDOneClassSVM(random_state=0).fit(X)
-        with pytest.raises(UnsupportedModelError, match=r"method='nearest' is not for it\. A Linear"):
+        with pytest.raises(
+            UnsupportedModelError, match=r"method='nearest' does not work with this model\. A Linear"
+        ):
             whyodd.explain(model, X[:2], method="nearest")
 
 

@@ -18,7 +18,7 @@ NETWORK = whyodd.DistanceNetwork(CENTERS)
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"options": "normal"}, "options must be a dictionary.*str came"),
+        ({"options": "normal"}, "Expected options as a dictionary.*got str"),
         ({"method": ["dtd"]}, r"method=\['dtd'\] is unknown"),
         ({"random_state": -1}, "random_state=-1: expected a whole number"),
         ({"random_state": "a"}, "random_state='a': expected a whole number"),
@@ -30,8 +30,8 @@ NETWORK = whyodd.DistanceNetwork(CENTERS)
         ({"method": "mvn", "normal": CENTERS[:, :2]}, "normal, the X of normal rows: .* 2 columns"),
         ({"normal": "train"}, "normal='train': expected normal rows, like X, or 'training'"),
         ({"normal": "training"}, "the model does not keep the rows .* Pass normal rows"),
-        ({"method": "mvn", "normal": "training"}, "method='mvn' takes rows, like X"),
-        ({"method": "mvn", "normal": X, "options": {"normal": X}}, "normal came twice"),
+        ({"method": "mvn", "normal": "training"}, "method='mvn' expected rows, like X"),
+        ({"method": "mvn", "normal": X, "options": {"normal": X}}, "normal is given twice"),
         ({"normal": np.empty((0, 3))}, "at least one row"),
         ({"method": "occlusion", "options": {"reference": X}}, "expected 'expected' or 'mean'"),
         ({"method": "sobel", "options": {"shape": (-1, -3)}}, r"shape=\(-1, -3\): expected"),

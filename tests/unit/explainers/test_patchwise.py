@@ -132,7 +132,7 @@ class TestItemAsAWhole:
 
     def test_series_have_no_edges(self):
         model = fitted(SERIES, patch=(4,))
-        with pytest.raises(ValueError, match="method='sobel' is for images, but a series came"):
+        with pytest.raises(ValueError, match="method='sobel' expected an image, got a series"):
             whyodd.explain(model, SERIES[:15], method="sobel")
 
 
@@ -176,7 +176,7 @@ class TestErrors:
         "keywords", [{"groups": {"a": ["x0"]}}, {"dtype": np.float32}, {"options": {"normal": IMAGES}}]
     )
     def test_what_is_for_tables(self, keywords):
-        with pytest.raises(ValueError, match=r"not for a PatchModel\. Leave it out"):
+        with pytest.raises(ValueError, match=r"does not work with a PatchModel\. Leave it out"):
             whyodd.explain(fitted(), ODD, method="nearest", **keywords)
 
     def test_unknown_option(self):
@@ -184,5 +184,5 @@ class TestErrors:
             whyodd.explain(fitted(), ODD, method="sensitivity", options={"steps": 3})
 
     def test_no_training_item(self):
-        with pytest.raises(ValueError, match="exclude_self=True, but an item is none of those"):
+        with pytest.raises(ValueError, match="exclude_self=True, but an item is not among those"):
             whyodd.explain(fitted(), ODD, method="nearest", exclude_self=True)

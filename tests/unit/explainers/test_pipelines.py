@@ -243,7 +243,7 @@ class TestBadInput:
             whyodd.explain(model, odd[NUMBERS].assign(age=np.nan))
 
     def test_no_rows(self, pipeline, odd):
-        with pytest.raises(ValueError, match="X must have at least one row, but has none"):
+        with pytest.raises(ValueError, match="Expected X with at least one row, got none"):
             whyodd.explain(pipeline, odd.head(0))
 
     def test_unfitted_step_is_named(self, odd):
@@ -365,7 +365,7 @@ class TestGroups:
         [
             (
                 {"a": ["bytez"]},
-                r"groups\['a'\] holds 'bytez', which is no column of X. Choose among: 'bytes'",
+                r"groups\['a'\] holds 'bytez', which is not a column of X. Choose among: 'bytes'",
             ),
             ({"a": ["bytes"], "b": ["bytes"]}, "'bytes' is in two groups, 'a' and 'b'"),
             ({"a": []}, "at least one column name"),
@@ -380,7 +380,7 @@ class TestGroups:
             whyodd.explain(pipeline, odd, groups=groups)
 
     def test_other_things_than_a_dictionary(self, pipeline, odd):
-        with pytest.raises(TypeError, match="groups must be a dictionary"):
+        with pytest.raises(TypeError, match="Expected groups as a dictionary"):
             whyodd.explain(pipeline, odd, groups=["bytes"])
 
 

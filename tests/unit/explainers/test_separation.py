@@ -89,7 +89,7 @@ class TestSeparation:
         assert np.isfinite(e.relevance).all()
 
     def test_a_single_one_is_not(self, method, normal, odd):
-        message = rf"method='{method}' tells rows from at least 2 normal points, but has 1. Pass some in"
+        message = rf"method='{method}' expected at least 2 normal points to compare with, got 1. Pass some in"
         with pytest.raises(ValueError, match=message):
             whyodd.explain(whyodd.DistanceNetwork(normal[:1]), odd, method=method)
 

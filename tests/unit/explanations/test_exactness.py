@@ -66,6 +66,6 @@ def test_a_report_tells_it(distilled, tmp_path):
 def test_a_model_that_keeps_no_rows_says_that_none_is_left_out():
     e = whyodd.explain(IsolationForest(random_state=0).fit(X), X[:5], exclude_self=True)
     assert e.to_dict()["self_excluded"] is None
-    assert "keeps no rows to leave out" in repr(e)
+    assert "keeps no training rows" in repr(e)
     kept = whyodd.explain(whyodd.KNearestNeighbors().fit(X), X)
     assert kept.to_dict()["self_excluded"] == len(X)

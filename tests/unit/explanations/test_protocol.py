@@ -86,7 +86,7 @@ def test_names_are_those_given(made):
     assert e[[0]].ids == ("no. 0",)
     assert "no. 0" in repr(e[0])
     assert "no. 0" in e[0]._repr_html_()
-    with pytest.raises(ValueError, match=f"1 names came for {len(items)} {e.kind.nouns}"):
+    with pytest.raises(ValueError, match=f"Expected one name for each of {len(items)} {e.kind.nouns}, got 1"):
         whyodd.explain(model, items, names=["one"])
 
 
@@ -117,7 +117,7 @@ def test_sentences(e):
 @pytest.mark.parametrize("i", [99, -99, "one", None, 1.0])
 def test_items_that_are_not_there(e, i):
     for ask in (e.why, e.reasons):
-        with pytest.raises(IndexError, match=f"is no {e.kind.noun} of an explanation of"):
+        with pytest.raises(IndexError, match=f"expected one of the .* {e.kind.nouns} explained"):
             ask(i)
 
 
@@ -169,7 +169,7 @@ def test_models_predict_with_the_signs_of_scikit_learn(made):
 @pytest.mark.parametrize("name", ["groups", "dtype"])
 @pytest.mark.parametrize("make", [images, series, messages])
 def test_what_is_for_tables_is_told(make, name):
-    with pytest.raises(ValueError, match=f"{name} is not for a"):
+    with pytest.raises(ValueError, match=f"{name} does not work with a"):
         whyodd.explain(*make(), **{name: {"a": ["b"]}})
 
 

@@ -134,7 +134,7 @@ class TestSlicing:
     @pytest.mark.parametrize("i", [4, -5, "speed", slice(0, 2), [0, 1], None])
     def test_sentences_are_about_one_row(self, e, i):
         for call in (e.why, e.reasons):
-            with pytest.raises(IndexError, match=r"is no row of an explanation of 4 rows\."):
+            with pytest.raises(IndexError, match=r"expected one of the 4 rows explained, counted from 0\."):
                 call(i)
 
     def test_no_rows_at_all(self, e):
@@ -145,7 +145,7 @@ class TestSlicing:
         assert list(none.to_frame().columns) == list(e.to_frame().columns)
         assert len(none.to_frame()) == len(none.top(3)) == 0
         assert "0 rows" in none._repr_html_()
-        with pytest.raises(IndexError, match="0 is no row of an explanation of 0 rows"):
+        with pytest.raises(IndexError, match="0: expected one of the 0 rows explained"):
             none.why()
 
 

@@ -40,7 +40,7 @@ def found():
 
 @pytest.fixture
 def model(found):
-    """The pipeline of ``auto``, told nothing."""
+    """The pipeline of ``auto``, no feedback."""
     assert whyodd.feedback(found.model) == ()
     yield found.model
     for one in whyodd.feedback(found.model):
@@ -170,8 +170,8 @@ def test_wrong_rows_are_refused(model, found):
 
 def test_other_models_are_refused():
     X = FRAME[["items"]].to_numpy()
-    with pytest.raises(whyodd.UnsupportedModelError, match="IsolationForest cannot be told what is normal"):
+    with pytest.raises(whyodd.UnsupportedModelError, match="IsolationForest cannot learn from feedback"):
         whyodd.accept(make_pipeline(StandardScaler(), IsolationForest(n_estimators=5)).fit(X), X[:1])
     e = whyodd.explain(whyodd.Gaussian().fit(X), X)
-    with pytest.raises(ValueError, match="Only rows of a table"):
+    with pytest.raises(ValueError, match="Expected rows of a table judged by"):
         whyodd.Findings.of(e).accept(0)

@@ -32,8 +32,8 @@ REASONS = {
     "github-zones.csv": "pushed is at an unusual hour (2026-03-04T03:12:00+02:00; no usual row lies",
     "unix-seconds.csv": "created_at is at an unusual hour (2026-03-04 03:12:00; no usual row lies",
     "javascript-times.csv": "timestamp is at an unusual hour (2026-03-04 03:12:00; no usual row lies",
-    "survey-ages.csv": "age is 'unknown', which is no number",
-    "sensor-errors.csv": "reading is 'error', which is no number",
+    "survey-ages.csv": "age is 'unknown', which is not a number",
+    "sensor-errors.csv": "reading is 'error', which is not a number",
 }
 
 

@@ -126,7 +126,7 @@ def test_uses_a_model():
     assert found.model is model
     assert len(found.explanation) >= 20
     np.testing.assert_array_equal(found.is_odd, model.predict(new) == -1)
-    assert found.notes[0] == "frame: ignored since the model was not fitted on them: 'c'."
+    assert found.notes[0] == "frame: ignored columns that the model was not fitted on: 'c'."
 
 
 def test_a_share_of_the_rows_is_odd():
@@ -166,18 +166,18 @@ def test_many_odd_rows_are_not_all_explained(monkeypatch):
     ("options", "words"),
     [
         ({"id_column": "nr"}, r"frame has no column 'nr'. It has: 'order', 'amount'"),
-        ({"share": 0.9}, "share=0.9: expected a part of the rows, above 0 and at most 0.5"),
-        ({"fdr": 0.0}, "fdr=0.0: expected a part of the rows, above 0 and at most 0.5"),
-        ({"share": 0.1, "false_alarms": 0.1}, "share and false_alarms came: each says where oddness begins"),
+        ({"share": 0.9}, "share=0.9: expected a share of the rows, above 0 and at most 0.5"),
+        ({"fdr": 0.0}, "fdr=0.0: expected a share of the rows, above 0 and at most 0.5"),
+        ({"share": 0.1, "false_alarms": 0.1}, "Expected one threshold option, got share and false_alarms"),
         ({"method": "tarot"}, "method='tarot' is unknown"),
         ({"train": orders().drop("items")}, None),
-        ({"train": orders(), "model": object()}, "train and model exclude each other"),
+        ({"train": orders(), "model": object()}, "train cannot be used with model"),
         ({"model": whyodd.Gaussian().fit(pd.DataFrame({"z": [1.0, 2.0, 4.0]}))}, "frame lacks columns .*'z'"),
     ],
 )
 def test_wrong_arguments(options, words):
     if words is None:  # columns that were not learned are told, not an error
-        assert "ignored since the model was not fitted on them: 'items'" in " ".join(
+        assert "ignored columns that the model was not fitted on: 'items'" in " ".join(
             whyodd.find(orders(), **options).notes
         )
         return
@@ -218,7 +218,7 @@ def test_of_the_rows_found_a_share_may_be_normal():
     last = max(rank for rank in range(1, 301) if ranked[rank - 1] <= 0.1 * rank / 300)
     assert found.n_odd == last
     assert p[found.is_odd].max() <= 0.1 * last / 300 < p[~found.is_odd].min() * 1.0000001
-    assert "at most 10 % are expected to be normal" in found.threshold_source
+    assert "at most 10 % of the rows above it are expected to be normal" in found.threshold_source
 
 
 def test_p_values_are_those_of_the_model(found):

@@ -40,7 +40,7 @@ def test_which_are_odd(found, model):
     assert found.threshold == model.threshold_
     assert found.n_normal == 19
     assert "5 % of normal images exceed it" in found.headline
-    assert any("19 normal images were learned" in note for note in found.notes)
+    assert any("The model learned from 19 normal images" in note for note in found.notes)
     assert any(note.startswith("Learned from 19 images, by local contrast") for note in found.notes)
 
 
@@ -106,9 +106,9 @@ def test_limits(model):
     strict = find_in_images(NEW, model=model, false_alarms=0.001)
     assert strict.threshold > model.threshold_
     assert strict.threshold == model.distribution_.threshold(0.001)
-    with pytest.raises(ValueError, match="share and false_alarms came"):
+    with pytest.raises(ValueError, match="one threshold option, got share and false_alarms"):
         find_in_images(NEW, model=model, share=0.25, false_alarms=0.1)
-    with pytest.raises(ValueError, match="train and model exclude each other"):
+    with pytest.raises(ValueError, match="train cannot be used with model"):
         find_in_images(NEW, NORMAL, model=model)
 
 

@@ -87,5 +87,5 @@ def test_wrong_kind():
 )
 @pytest.mark.parametrize(("data", "kind"), [(IMAGES, "images"), (TEXTS, "texts"), (FRAME, "series")])
 def test_options_of_tables(option, data, kind):
-    with pytest.raises(ValueError, match=f"{next(iter(option))}: only for tables, but these are {kind}"):
+    with pytest.raises(ValueError, match=f"{next(iter(option))}: only for tables, got {kind}"):
         whyodd.find(data, kind=kind, **option)

@@ -35,7 +35,7 @@ def test_the_plain_dict_leaves_out_what_is_not_known(found):
     card = told["anomalies"][0]
     assert card["neighbors"] == []
     assert card["change"] is None
-    assert "knows no normal rows" in card["change_missing"]
+    assert "keeps no normal rows" in card["change_missing"]
     assert {panel["title"] for panel in told["trust"]["panels"]} == {
         "Parts add up",
         "Explained by single reasons",

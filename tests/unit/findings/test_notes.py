@@ -22,7 +22,7 @@ def test_a_table_with_nothing_odd_says_so():
         f"{found.n_odd} of 2,000 rows are above the threshold, about as many as chance alone"
     )
     assert "(20)" in note
-    assert note.endswith("these are the oddest of frame, which need not hold anything wrong.")
+    assert note.endswith("these are the oddest of frame, but nothing needs to be wrong with it.")
 
 
 def test_a_gross_value_is_no_chance():
@@ -35,7 +35,7 @@ def test_drift_is_told_with_its_columns():
     moved = numbers(500, seed=1).assign(b=lambda frame: frame["b"] + 4.0)
     (note,) = chance(whyodd.find(moved, train=numbers(1000)))
     assert note.startswith("Far more rows are odd than the model allows: ")
-    assert "Columns that moved: b (up; " in note
+    assert "Columns whose values shifted: b (up; " in note
     assert "a (" not in note
 
 

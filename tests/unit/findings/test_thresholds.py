@@ -25,12 +25,12 @@ class TestLimit:
     @pytest.mark.parametrize("name", ["share", "false_alarms", "fdr"])
     @pytest.mark.parametrize("value", [0.0, -0.1, 0.51, 1.0, float("nan")])
     def test_is_a_part_of_the_rows(self, name, value):
-        with pytest.raises(ValueError, match=f"{name}=.*: expected a part of the rows"):
+        with pytest.raises(ValueError, match=f"{name}=.*: expected a share of the rows"):
             Limit(**{name: value})
 
     def test_is_one_at_most(self):
         assert Limit() == Limit(None, None, None)
-        with pytest.raises(ValueError, match="false_alarms and fdr came: each says where oddness begins"):
+        with pytest.raises(ValueError, match="Expected one threshold option, got false_alarms and fdr"):
             Limit(false_alarms=0.1, fdr=0.1)
 
     def test_needs_a_model_that_knows_normal_rows(self):

@@ -56,6 +56,6 @@ def test_says_what_to_install(explanation, tmp_path, monkeypatch):
 
 
 def test_of_what_is_no_explanation(tmp_path):
-    with pytest.raises(TypeError, match=r"but list came. Call whyodd.explain first"):
+    with pytest.raises(TypeError, match=r"got list. Call whyodd.explain first"):
         whyodd.write_report([1.0], tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []

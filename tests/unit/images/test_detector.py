@@ -232,7 +232,9 @@ class TestWhere:
         assert model.threshold_ is None
         assert model.p_values([1.0]) is None
         for asked in (model.predict, model.decision_function):
-            with pytest.raises(ValueError, match="4 normal images were learned, expected at least 5"):
+            with pytest.raises(
+                ValueError, match="The model learned from 4 normal images, expected at least 5"
+            ):
                 asked([NORMAL[5]])
         e = model.explain([scratched(50), NORMAL[5]])
         assert e.is_odd is None

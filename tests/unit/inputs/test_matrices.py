@@ -96,7 +96,9 @@ GAPS = {
 
 @pytest.mark.parametrize("name", GAPS)
 def test_gaps_in_frames_are_named_by_row_and_column(name):
-    with pytest.raises(ValueError, match=r"row 1, column 'b' is NaN \(a missing value\).* 1 entries in all"):
+    with pytest.raises(
+        ValueError, match=r"row 1, column 'b' is NaN \(a missing value\).* \(1 such entries in all\)"
+    ):
         as_matrix(GAPS[name])
 
 
@@ -122,7 +124,7 @@ def test_the_first_entry_that_is_not_finite_is_named(value, kind, layout, dtype,
 
 
 def test_infinities_that_cancel_are_found():
-    with pytest.raises(ValueError, match="2 entries in all"):
+    with pytest.raises(ValueError, match="2 such entries in all"):
         as_matrix([[np.inf, -np.inf]])
 
 
@@ -205,22 +207,22 @@ def test_a_number_too_large_for_the_wanted_dtype_is_a_clear_error():
 
 
 WRONG = {
-    "text": ([["a", "b"]], r"must hold numbers, but .*'a'.* \(str.*\) came\. Drop such columns or encode"),
-    "numbers as text": ([["1", "2"]], r"must hold numbers, but .*'1'"),
-    "mixed objects": (np.array([[1, "b"]], dtype=object), r"must hold numbers, but 'b' \(str\) came"),
-    "bytes": (np.array([[b"a"]]), r"must hold numbers, but .*b'a'"),
-    "objects of no kind": (np.array([[1, {}]], dtype=object), r"must hold numbers, but \{\} \(dict\) came"),
-    "complex": (np.array([[1j]]), r"must hold numbers, but complex ones came\. Pass real and"),
-    "complex objects": (np.array([[1, 2j]], dtype=object), r"must hold numbers, but 2j \(complex\) came"),
-    "dates": (np.array([["2020-01-01"]], dtype="datetime64[D]"), r"must hold numbers, but .*2020-01-01"),
-    "time spans": (np.array([[3]], dtype="timedelta64[s]"), r"must hold numbers, but .*timedelta64"),
+    "text": ([["a", "b"]], r"must hold numbers, got .*'a'.* \(str.*\)\. Drop such columns or encode"),
+    "numbers as text": ([["1", "2"]], r"must hold numbers, got .*'1'"),
+    "mixed objects": (np.array([[1, "b"]], dtype=object), r"must hold numbers, got 'b' \(str\)\."),
+    "bytes": (np.array([[b"a"]]), r"must hold numbers, got .*b'a'"),
+    "objects of no kind": (np.array([[1, {}]], dtype=object), r"must hold numbers, got \{\} \(dict\)\."),
+    "complex": (np.array([[1j]]), r"must hold numbers, got complex ones\. Pass real and"),
+    "complex objects": (np.array([[1, 2j]], dtype=object), r"must hold numbers, got 2j \(complex\)\."),
+    "dates": (np.array([["2020-01-01"]], dtype="datetime64[D]"), r"must hold numbers, got .*2020-01-01"),
+    "time spans": (np.array([[3]], dtype="timedelta64[s]"), r"must hold numbers, got .*timedelta64"),
     "records": (np.zeros(2, dtype=[("a", float), ("b", float)]), r"must hold numbers"),
-    "one number": (3.0, r"must be a table of shape \(rows, columns\), but float came\. Pass a data frame"),
-    "nothing": (None, r"must be a table of shape \(rows, columns\), but None came"),
-    "a path": ("rows.csv", r"must be a table of shape \(rows, columns\), but str came"),
-    "rows that come once": (iter([[1.0]]), r"must be a table .*, but list_iterator came"),
-    "columns": ({"a": [1.0]}, r"but dict came\. Pass pandas\.DataFrame\(X\)"),
-    "an array of texts": (np.array([["a"]]), r"must hold numbers, but 'a' \(str\) came"),
+    "one number": (3.0, r"must be a table of shape \(rows, columns\), got float\. Pass a data frame"),
+    "nothing": (None, r"must be a table of shape \(rows, columns\), got None"),
+    "a path": ("rows.csv", r"must be a table of shape \(rows, columns\), got str"),
+    "rows that come once": (iter([[1.0]]), r"must be a table .*, got list_iterator"),
+    "columns": ({"a": [1.0]}, r"got dict\. Pass pandas\.DataFrame\(X\)"),
+    "an array of texts": (np.array([["a"]]), r"must hold numbers, got 'a' \(str\)\."),
     "one row": ([1.0, 2.0], r"has 1 dimension\(s\)\. Pass a single row as a table of one row"),
     "one row, sparse": (sparse.coo_array(np.array([1.0, 2.0])), r"has 1 dimension"),
     "a series": (pd.Series([1.0, 2.0]), r"has 1 dimension"),
@@ -258,7 +260,7 @@ def test_at_most_five_wrong_columns_are_named():
 
 @pytest.mark.parametrize("X", [[["a"]], [1.0], [[np.nan]], np.zeros((0, 1)), [[1j]], [[1], [1, 2]]])
 def test_errors_name_what_was_passed(X):
-    with pytest.raises(ValueError, match=r"^centers must"):
+    with pytest.raises(ValueError, match=r"^(centers must|Expected centers)"):
         as_matrix(X, what="centers")
 
 

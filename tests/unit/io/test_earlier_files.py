@@ -102,7 +102,7 @@ def test_names_of_one_format_are_none_of_another(written_in, tmp_path):
     path = tmp_path / "model.whyodd"
     whyodd.save(whyodd.Gaussian(), path)
     rewritten(path, lambda schema: schema, format=written_in)
-    with pytest.raises(ValueError, match=r"names whyodd\.Gaussian, which whyodd does not load"):
+    with pytest.raises(ValueError, match=r"contains whyodd\.Gaussian, which whyodd refuses to load"):
         whyodd.load(path)
 
 

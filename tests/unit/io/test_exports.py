@@ -22,9 +22,9 @@ READINGS = {
         "Buchungstag: string, Empfänger: string, Zweck: string, Betrag: float64, Währung: string",
         ("02.03.2024", "München GmbH", "Überweisung", 33.04, "EUR"),
         (
-            "was read as cp1252; if letters look wrong, nam",
-            "3 lines above the names of columns left out ('",
-            "1 line below the rows, a total or a footnote, ",
+            "was read as cp1252. If letters look wrong, set",
+            "left out 3 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
     "browser.sqlite": (
@@ -35,7 +35,7 @@ READINGS = {
     "curly-quotes.csv": (
         "id: int64, comment: string, weight: float64",
         (1002, "“München” – it’s 1 €", 4.36),
-        ("was read as cp1252; if letters look wrong, nam",),
+        ("was read as cp1252. If letters look wrong, set",),
     ),
     "excel-97.xls": (
         "id: int64, day: date, city: string, weight: float64, paid: boolean",
@@ -45,17 +45,17 @@ READINGS = {
     "excel-german.csv": (
         "Nr: int64, Datum: string, Stadt: string, Gewicht: float64, Preis: float64",
         (1002, "02.03.2024", "München", 4.36, 33.04),
-        ("was read as cp1252; if letters look wrong, nam",),
+        ("was read as cp1252. If letters look wrong, set",),
     ),
     "excel-mac.csv": (
         "Nr: int64, Stadt: string, Gewicht: float64",
         (1002, "München", 4.36),
-        ("was read as mac_roman; if letters look wrong, ",),
+        ("was read as mac_roman. If letters look wrong, ",),
     ),
     "excel-sep.csv": (
         "id: int64, city: string, weight: float64",
         (1002, "München", 4.36),
-        ("was read as cp1252; if letters look wrong, nam",),
+        ("was read as cp1252. If letters look wrong, set",),
     ),
     "excel-unicode.txt": (
         "id: int64, day: date, city: string, weight: float64, price: float64",
@@ -70,7 +70,7 @@ READINGS = {
     "generated.csv": (
         "id: int64, city: string, weight: float64, price: float64",
         (1002, "München", 4.36, 33.04),
-        ("2 lines above the names of columns left out ('",),
+        ("left out 2 lines above the column names (",),
     ),
     "google-sheets.csv": (
         "id: int64, place: string, paid: boolean, weight: float64",
@@ -81,25 +81,25 @@ READINGS = {
         "n: int64, mass (kg): float64, temp (°C): float64",
         (1, 4.36, 33.04),
         (
-            "2 lines of comments left out.",
-            "the line below the names holds units, now part",
+            "left out 2 lines of comments.",
+            "the line below the names holds units, which a",
         ),
     ),
     "japanese.csv": (
         "番号: int64, しなもの: string, かず: int64",
         (1, "大阪のみかん", 3),
-        ("was read as shift_jis; if letters look wrong, ",),
+        ("was read as shift_jis. If letters look wrong, ",),
     ),
     "jira.csv": (
         "Summary: string, Issue key: string, Issue Type: string, Labels: string, "
         "Labels (2): string, Description: string",
         ("Fix München", "KEY-1002", "Task", "front", "back", "first line\nsecond, line"),
-        ("has columns of the same name, told apart by nu",),
+        ("has columns with the same name, now numbered: ",),
     ),
     "joined.csv": (
         "id: int64, city: string, weight: float64",
         (1002, "München", 4.36),
-        ("the line of names comes 1 more time, which wer",),
+        ("the line of names is repeated 1 time; the rep",),
     ),
     "libreoffice.ods": (
         "id: int64, day: date, city: string, weight: float64",
@@ -154,7 +154,7 @@ READINGS = {
     "polish.csv": (
         "nr: int64, imię: string, ile: float64",
         (1, "Żaneta", 3.5),
-        ("was read as cp1250; if letters look wrong, nam",),
+        ("was read as cp1250. If letters look wrong, set",),
     ),
     "postgres-copy.csv": (
         "id: int64, created_at: datetime, city: string, weight: float64",
@@ -164,7 +164,7 @@ READINGS = {
     "psql.txt": (
         "id: int64, city: string, weight: float64",
         (1002, "München", 4.36),
-        ("1 line below the rows, a total or a footnote, ",),
+        ("left out 1 line below the rows, a total or a f",),
     ),
     "r-write-csv.csv": (
         "column 1: int64, order: int64, city: string, weight: float64",
@@ -174,24 +174,24 @@ READINGS = {
     "r-write-table.txt": (
         "row name: string, order: int64, city: string, weight: float64",
         ("r2", 1002, "München", 4.36),
-        ("has a name less than columns: the first column",),
+        ("has one column name too few: the first column",),
     ),
     "russian.csv": (
         "номер: int64, имя: string, сумма: float64",
         (1, "Ольга", 3.5),
-        ("was read as cp1251; if letters look wrong, nam",),
+        ("was read as cp1251. If letters look wrong, set",),
     ),
     "salesforce.csv": (
         "Opportunity: int64, Account Name: string, Amount: float64",
         (1002, "München AG", 33.04),
-        ("3 lines below the rows, a total or a footnote,",),
+        ("left out 3 lines below the rows, a total or a",),
     ),
     "sap-list.txt": (
         "Order: int64, Plant: string, Weight: float64, Value: float64",
         (1002, "München", 4.36, 33.04),
         (
-            "2 lines above the names of columns left out ('",
-            "1 line below the rows, a total or a footnote, ",
+            "left out 2 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
     "spark.parquet": (
@@ -213,12 +213,12 @@ READINGS = {
     "tabs.xls": (
         "id: int64, city: string, weight: float64",
         (1002, "München", 4.36),
-        ("was read as cp1252; if letters look wrong, nam",),
+        ("was read as cp1252. If letters look wrong, set",),
     ),
     "totals.csv": (
         "City: string, Orders: int64, Weight: float64",
         ("München", 1002, 4.36),
-        ("2 lines below the rows, a total or a footnote,",),
+        ("left out 2 lines below the rows, a total or a",),
     ),
     "trailing.csv": (
         "id: int64, city: string, weight: float64",
@@ -228,14 +228,14 @@ READINGS = {
     "weather.txt": (
         "day: date, wind: float64, sun: float64",
         (date(2024, 3, 2), 4.36, 33.04),
-        ("2 lines of comments left out.",),
+        ("left out 2 lines of comments.",),
     ),
     "workbook.xlsx": (
         "id: int64, day: date, city: string, weight: float64",
         (1002, date(2024, 3, 2), "München", 4.36),
         (
-            "2 lines above the names of columns left out ('",
-            "1 line below the rows, a total or a footnote, ",
+            "left out 2 lines above the column names (",
+            "left out 1 line below the rows, a total or a f",
         ),
     ),
 }
@@ -270,14 +270,14 @@ def test_a_sheet_by_name_or_number(sheet, weight):
         ("two-sheets.xlsx", {}, "has 2 sheets: '2023', '2024'. Choose one with --sheet"),
         ("two-sheets.xlsx", {"sheet": "2025"}, "has no sheet '2025'. It has: '2023', '2024'"),
         ("browser.sqlite", {"table": "heavy"}, "has no table 'heavy'. It has: 'orders', 'log'"),
-        ("browser.sqlite", {"table": "log"}, "has names of columns, but no rows"),
+        ("browser.sqlite", {"table": "log"}, "has column names but no rows"),
         ("orders.duckdb", {"table": "7"}, "has no table '7'. It has: 'orders'"),
         (
             "excel-german.csv",
             {"encoding": "ascii"},
-            "it is not ascii text after line 1. Name another",
+            "it is not ascii text after line 1. Choose another",
         ),
-        ("excel-german.csv", {"encoding": "hex"}, "'hex' is no encoding that is known"),
+        ("excel-german.csv", {"encoding": "hex"}, "'hex' is not a known encoding"),
     ],
 )
 def test_what_cannot_be_chosen(name, options, message):
@@ -289,7 +289,9 @@ def test_what_cannot_be_chosen(name, options, message):
 def test_options_for_other_kinds_of_files_are_told():
     notes = []
     read_table(FOLDER / "spark.parquet", sheet="1", notes=notes)
-    assert notes == [f"{FOLDER / 'spark.parquet'}: --sheet is not for this kind of file, and was not used."]
+    assert notes == [
+        f"{FOLDER / 'spark.parquet'}: --sheet does not apply to this kind of file and was not used."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ class TestAlike:
         np.testing.assert_array_equal(images[1], [[7, 65535]])
 
     def test_numbers_without_a_common_white(self):
-        with pytest.raises(ValueError, match="float32 and uint8, whose white is not the same"):
+        with pytest.raises(ValueError, match="float32 and uint8, with different values for white"):
             alike([GREY, GREY.astype(np.float32)])
 
 

@@ -79,7 +79,7 @@ def test_pieces_end_where_records_do(rows, size, tmp_path_factory, monkeypatch):
 def test_a_large_file_in_another_encoding_names_the_option(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(("name,size\n" + "Zoë,1\n" * 300).encode("cp1252"))
-    with pytest.raises(ValueError, match=r"no UTF-8 text. Name its --encoding"):
+    with pytest.raises(ValueError, match=r"not UTF-8 text. Set --encoding"):
         together(path)
     assert together(path, encoding="cp1252")["name"].unique().to_list() == ["Zoë"]
 

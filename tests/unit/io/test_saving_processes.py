@@ -237,7 +237,7 @@ def check_old_file_stays(path, reason):
     """Saving what is too large fails with one sentence, and everything is as it was before."""
     before = path.read_bytes()
     too_large = whyodd.KernelDensity(sigma=1.0).fit(RANDOM.normal(size=(8_000, 10)))
-    with pytest.raises(OSError, match=rf"^cannot write {path}: {reason}\. Write to another place\.$"):
+    with pytest.raises(OSError, match=rf"^cannot write {path}: {reason}\. Choose another place\.$"):
         whyodd.save(too_large, path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

@@ -44,7 +44,7 @@ def test_names_rows_and_notes(tmp_path, text, end):
 
 def test_lines_are_counted_as_the_file_has_them(tmp_path):
     (tmp_path / "t.csv").write_text("Sales of 2024\n\nid;name;mass\n" + ROWS + "1;2;3;4\n" + ROWS)
-    with pytest.raises(ValueError, match=r"than there are names of columns \(line 16\)"):
+    with pytest.raises(ValueError, match=r"than there are column names \(line 16\)"):
         read_table(tmp_path / "t.csv")
 
 

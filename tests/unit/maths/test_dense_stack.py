@@ -87,10 +87,10 @@ def test_comes_back_from_a_pickle_read_only():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: DenseLayer([[1.0]], [0.0], [("swish", 0.0)]), "No activation is called 'swish'"),
-        (lambda: DenseLayer([[1.0]], [0.0, 1.0]), r"a weight \(k, d\) and a bias \(k,\)"),
+        (lambda: DenseLayer([[1.0]], [0.0], [("swish", 0.0)]), "There is no activation 'swish'"),
+        (lambda: DenseLayer([[1.0]], [0.0, 1.0]), r"weight \(k, d\) and bias \(k,\)"),
         (lambda: DenseLayer([[np.nan]], [0.0]), "must be finite"),
-        (lambda: DenseStack([]), "needs a layer"),
+        (lambda: DenseStack([]), "at least one layer"),
         (lambda: DenseStack([DenseLayer([[1.0]], [0.0]), DenseLayer([[1.0, 2.0]], [0.0])]), "takes 2 values"),
     ],
 )

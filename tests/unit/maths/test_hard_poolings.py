@@ -109,7 +109,7 @@ def test_centers_that_stand_twice_have_no_reach():
 
 
 def test_reaches_must_be_of_the_centers():
-    with pytest.raises(ValueError, match=r"reaches must hold one number per center, \(3,\), but has 9\."):
+    with pytest.raises(ValueError, match=r"Expected reaches with one number per center, \(3,\), got 9\."):
         DistanceNetwork(np.eye(3), pooling=LocalReach(2, REACHES, DENSITIES))
 
 

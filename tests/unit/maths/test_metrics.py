@@ -32,10 +32,10 @@ def test_shown_by_their_shape(metric, shown):
 @pytest.mark.parametrize(
     ("make", "values", "expected"),
     [
-        (LinearMetric, np.ones(3), r"shape \(k, d\), but \(3,\) came"),
-        (LinearMetric, np.ones((5, 2, 3)), r"shape \(k, d\), but \(5, 2, 3\) came"),
-        (LinearMetric, np.ones((0, 3)), r"shape \(k, d\), but \(0, 3\) came"),
-        (ComponentMetric, np.ones(3), r"shape \(m, d\) or \(m, k, d\), but \(3,\) came"),
+        (LinearMetric, np.ones(3), r"shape \(k, d\) for a metric, got \(3,\)"),
+        (LinearMetric, np.ones((5, 2, 3)), r"shape \(k, d\) for a metric, got \(5, 2, 3\)"),
+        (LinearMetric, np.ones((0, 3)), r"shape \(k, d\) for a metric, got \(0, 3\)"),
+        (ComponentMetric, np.ones(3), r"shape \(m, d\) or \(m, k, d\) for a metric, got \(3,\)"),
         (LinearMetric, [[np.inf, 1.0]], "finite: is a covariance singular"),
         (ComponentMetric, [[np.nan, 1.0]], "finite: is a covariance singular"),
     ],
@@ -48,8 +48,8 @@ def test_impossible_numbers_are_a_clear_error(make, values, expected):
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        (LinearMetric(np.eye(4)), r"The metric is for 4 variable\(s\), the centers have 3\."),
-        (ComponentMetric(np.ones((5, 4))), r"The metric is for 4 variable\(s\), the centers have 3\."),
+        (LinearMetric(np.eye(4)), r"The metric expects 4 variable\(s\), but the centers have 3\."),
+        (ComponentMetric(np.ones((5, 4))), r"The metric expects 4 variable\(s\), but the centers have 3\."),
         (ComponentMetric(np.ones((6, 3))), r"The metric has maps for 6 centers, but there are 5\."),
     ],
 )
@@ -59,12 +59,12 @@ def test_a_metric_for_something_else_is_a_clear_error(metric, expected):
 
 
 def test_a_metric_per_center_is_for_soft_pooling():
-    with pytest.raises(ValueError, match="A metric per center is for soft pooling"):
+    with pytest.raises(ValueError, match="A metric per center works only with soft pooling"):
         DistanceNetwork(CENTERS, pooling=Nearest.kth(1), metric=ComponentMetric(np.ones((5, 3))))
 
 
 def test_anything_else_is_no_metric():
-    with pytest.raises(TypeError, match=r"metric must be one of whyodd\.maths\.metrics, but ndarray came"):
+    with pytest.raises(TypeError, match=r"Expected a metric from whyodd\.maths\.metrics, got ndarray"):
         DistanceNetwork(CENTERS, metric=np.eye(3))
 
 

@@ -158,7 +158,7 @@ def test_with_room_for_all_weights_are_those_given():
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"part": 0}, "Part 0 came twice: both hold its row 0"),
+        ({"part": 0}, "Part 0 was added twice: both hold its row 0"),
         ({"part": 1, "capacity": 6}, "rows 5, the other with 6"),
         ({"part": 1, "seed": 3}, "seed 0, the other with 3"),
         ({"part": 1, "half_life": 9.0}, "half-life inf, the other with 9"),

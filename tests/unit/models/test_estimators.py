@@ -445,5 +445,5 @@ def test_nearest_normals_are_training_rows(model, X, new):
 @over_models
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_numbers_whose_squares_no_float_holds_are_told(model, size):
-    with pytest.raises(ValueError, match="squares of such numbers"):
+    with pytest.raises(ValueError, match="its square does not fit into a float"):
         clone(model).fit(np.random.default_rng(0).normal(size=(20, 3)) * size)

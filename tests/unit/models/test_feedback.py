@@ -130,8 +130,8 @@ def test_rows_that_were_not_odd_are_told():
         (FINE[:, :2], "", r"X has 2 features, but Committee is expecting 3 features"),
         (np.empty((0, 3)), "", r"Found array with 0 sample\(s\)"),
         (np.full((1, 3), np.nan), "", "Input X contains NaN"),
-        (FINE, "x" * 1001, r"note must be a text of at most 1,000 letters, but 1,001 letters came\."),
-        (FINE, 7, r"note must be a text of at most 1,000 letters, but int came\."),
+        (FINE, "x" * 1001, r"Expected note as a text of at most 1,000 letters, got 1,001 letters\."),
+        (FINE, 7, r"Expected note as a text of at most 1,000 letters, got int\."),
     ],
 )
 def test_wrong_input_is_refused_and_changes_nothing(rows, note, message):
@@ -146,10 +146,10 @@ def test_a_row_is_not_both():
     model = whyodd.Committee().fit(X)
     model.accept(FINE)
     with pytest.raises(
-        ValueError, match=r"A row was accepted on \d{4}-\d\d-\d\d \(id 1\), and cannot be both"
+        ValueError, match=r"A row was already accepted on \d{4}-\d\d-\d\d \(id 1\), and it cannot be both"
     ):
         model.reject(FINE)
-    with pytest.raises(ValueError, match=r"No judgement has the id 2\. There are: 1\."):
+    with pytest.raises(ValueError, match=r"There is no judgement with the id 2\. There are: 1\."):
         model.forget(2)
 
 
@@ -204,5 +204,5 @@ def test_rows_of_other_columns_in_a_file_are_refused():
     model.accept(FINE)
     state = model.network_.__getstate__()
     state["score"] = whyodd.Gaussian().fit(X[:, :2]).network_
-    with pytest.raises(ValueError, match=r"Judgement 1 is of rows with 3 column\(s\), the model has 2\."):
+    with pytest.raises(ValueError, match=r"Judgement 1 has rows of 3 column\(s\), expected the model's 2\."):
         object.__new__(type(model.network_)).__setstate__(state)

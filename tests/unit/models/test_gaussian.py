@@ -187,7 +187,7 @@ def test_rows_without_weight_do_not_make_a_column_vary(X):
     ("parameters", "message"),
     [
         ({"covariance": "round"}, "covariance='round': expected one of 'diagonal', 'full', 'robust'"),
-        ({"regularization": -1.0}, "regularization=-1.0: expected a variance to add, at least 0"),
+        ({"regularization": -1.0}, "regularization=-1.0: expected a variance of at least 0 to add"),
         ({"regularization": np.nan}, "regularization=nan"),
         ({"regularization": None}, "regularization=None"),
         ({"covariance": "robust", "support_fraction": 3.0}, "support_fraction"),

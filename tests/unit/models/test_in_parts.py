@@ -164,7 +164,7 @@ def test_sparse_rows(X):
 
 def test_a_committee_of_auto_keeps_nothing_to_go_on_from(X):
     pipeline = whyodd.auto(X)
-    with pytest.raises(ValueError, match=r"kept nothing that partial_fit could go on from.*TableSummary"):
+    with pytest.raises(ValueError, match=r"keeps nothing for partial_fit to continue from.*TableSummary"):
         pipeline[-1].partial_fit(pipeline[:-1].transform(X))
 
 

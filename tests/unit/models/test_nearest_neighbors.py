@@ -171,7 +171,10 @@ def test_weights_that_are_no_counts_are_a_clear_error(X):
         ({"threshold": 0.0}, "threshold=0.0: expected a distance above 0"),
         ({"threshold": np.nan}, "threshold=nan"),
         ({"threshold": "far"}, "threshold='far'"),
-        ({"threshold": 1.0, "contamination": 0.1}, "Both threshold=1.0 and contamination=0.1 came; pass one"),
+        (
+            {"threshold": 1.0, "contamination": 0.1},
+            "Expected threshold or contamination, got both: 1.0 and 0.1. Pass one",
+        ),
     ],
     ids=str,
 )

@@ -74,7 +74,7 @@ class TestUsualFactors:
         [
             ([[0.0, 0.0]], [0.0], r"No variable has relevance on the 1 normal row\(s\).*Pass more"),
             ([[0.0, 0.0]], [2.0], "No variable has relevance"),
-            ([[1.0, -3.0]], [-1.5], "as low as -1.5.* Leave normal out"),
+            ([[1.0, -3.0]], [-1.5], "goes down to -1.5.* Leave normal out"),
         ],
     )
     def test_what_has_no_usual_size_is_told(self, relevance, outlierness, message):

@@ -151,7 +151,7 @@ def test_wrong_log_weights_are_a_clear_error(log_weights):
 
 
 def test_weights_and_log_weights_together_are_a_clear_error():
-    with pytest.raises(ValueError, match="weights and log_weights") as error:
+    with pytest.raises(ValueError, match="weights or log_weights, got both") as error:
         DistanceNetwork(np.eye(2), [0.5, 0.5], log_weights=np.log([0.5, 0.5]))
     assert_clear(error, "one of")
 
@@ -319,7 +319,7 @@ def test_only_the_center_that_has_all_the_weight_cannot_be_left_out(X):
 @pytest.mark.parametrize("own", [0, 1, 2])
 def test_neighbours_that_are_too_few_without_any_center_are_a_clear_error(own, X):
     network = DistanceNetwork(np.eye(3), pooling=Nearest.mean(3))
-    with pytest.raises(ValueError, match="2 are left, but 3 neighbours count") as error:
+    with pytest.raises(ValueError, match="only 2 are left, but the pooling needs 3 neighbours") as error:
         network.outlierness(X, own=[-1, -1, own, -1, -1])
     assert_clear(error, "exclude_self=False")
 

@@ -152,9 +152,9 @@ def test_does_not_hold_on_to_what_it_was_given():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"weights": np.ones(3)}, r"weights must have a line per center, \(40,\), but has shape \(3,\)"),
-        ({"components": np.ones((2, 6))}, r"components must have a line per center"),
-        ({"centers": np.ones(5)}, "centers must be rows of numbers"),
+        ({"weights": np.ones(3)}, r"Expected weights with one line per center, \(40,\), got shape \(3,\)"),
+        ({"components": np.ones((2, 6))}, r"Expected components with one line per center"),
+        ({"centers": np.ones(5)}, "Expected centers as rows of numbers"),
         ({"similarities": np.full(40, np.nan)}, "similarities must be finite"),
         ({"sigma": 0.0}, "expected a positive bandwidth"),
     ],

@@ -65,7 +65,10 @@ def test_model_keeps_few_patches_and_tells_the_error():
     few = whyodd.PatchModel(whyodd.KNearestNeighbors(1), patch=(3, 3), random_state=0, coreset=20).fit(images)
     scale = few.scales_[0]
     assert scale.network.n_centers == 20
-    assert "20 were kept: distances to the nearest are too large by at most" in scale.coreset_text
+    assert (
+        "kept 20 of the normal patches: distances to the nearest are too large by at most"
+        in scale.coreset_text
+    )
     assert plain.scales_[0].coreset_text == ""
     new = np.random.default_rng(1).normal(size=(12, 12))
     # k-NN with k = 1 scores by the distance to the nearest.

@@ -90,14 +90,14 @@ def test_slices_masks_and_positions(e):
 
 @pytest.mark.parametrize("index", [4, -5])
 def test_an_item_that_is_not_there_is_told(e, index):
-    with pytest.raises(IndexError, match=f"{index} is no image of an explanation of 4 images"):
+    with pytest.raises(IndexError, match=f"{index}: expected one of the 4 images explained"):
         e.heatmap(index)
     with pytest.raises(IndexError):
         e[index]
     for ask in (e.strangest, e.why, e.by_channel):
-        with pytest.raises(IndexError, match="is no image"):
+        with pytest.raises(IndexError, match="expected one of the 4 images"):
             ask(index)
-    with pytest.raises(IndexError, match=r"1\.0 is no image"):
+    with pytest.raises(IndexError, match=r"1\.0: expected one of the 4 images"):
         e.heatmap(1.0)
 
 
@@ -174,7 +174,7 @@ def test_an_item_of_nothing_but_gaps_has_no_strangest_window():
     model = whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(3,)).fit(np.arange(20.0) % 4)
     e = model.explain([np.full(9, np.nan), np.arange(9.0)])
     assert e.outlierness[0] == e.unexplained[0] == 0.0
-    with pytest.raises(ValueError, match="series 0: every window holds a gap, so that none is the strangest"):
+    with pytest.raises(ValueError, match="series 0: every window contains a gap, so none is the strangest"):
         e.strangest(0)
     assert e.table()["where"][0] is None
     assert e.table()["windows"] == [0, 7]

@@ -85,7 +85,7 @@ class TestFrames:
         frame = KINDS[kind]({"when": ["01/03/2024", "02/03/2024"], "a": [1.0, 2.0]})
         assert one(frame).times is None
         with pytest.raises(
-            ValueError, match=r"'when' of the item must hold dates or numbers .* '01/03/2024' is"
+            ValueError, match=r"dates or numbers in the time column 'when' of the item, got '01/03/2024'"
         ):
             one(frame, "when")
 
@@ -111,13 +111,13 @@ class TestFrames:
         frame = KINDS[kind]({"from": hours(3), "to": hours(3), "a": range(3)})
         with pytest.raises(ValueError, match=r"no column 'when'. It has: 'from', 'to', 'a'"):
             one(frame, "when")
-        with pytest.raises(ValueError, match=r"several columns of dates: 'from', 'to'. Name the one"):
+        with pytest.raises(ValueError, match=r"several date columns: 'from', 'to'. Pass the one"):
             one(frame)
         assert one(frame, "to").channels == ("a",)
 
 
 def test_frames_without_numbers():
-    with pytest.raises(ValueError, match="without a column of numbers"):
+    with pytest.raises(ValueError, match="without a numeric column"):
         one(pl.DataFrame({"when": hours(2), "word": ["a", "b"]}))
     with pytest.raises(ValueError, match=r"shape \(0, 1\)"):
         one(pl.DataFrame({"a": pl.Series([], dtype=pl.Float64)}))

@@ -163,7 +163,9 @@ def test_every_model_is_as_the_plain_loops_and_conserves(model, border):
 
 def test_every_model_of_the_registry_was_tried():
     assert set(KINDS) == set(MODELS) - {"kernel_pca"}
-    with pytest.raises(whyodd.UnsupportedModelError, match="KernelPCA compares patches with no normal ones"):
+    with pytest.raises(
+        whyodd.UnsupportedModelError, match="KernelPCA does not compare patches with normal ones"
+    ):
         whyodd.PatchModel(whyodd.KernelPCA(4), patch=(2, 2)).fit(images())
     assert all(type(model) is MODELS[name] for name in KINDS for model in KINDS[name])
 
@@ -421,13 +423,16 @@ WRONG = [
     ({"patch": []}, "patch is an empty list: expected at least one"),
     (
         {"patch": [(3, 3), (3,)]},
-        r"patch=\(3,\) came with \(3, 3\): expected all for images or",
+        r"Expected patches all for images or all for series, got \(3,\) with \(3, 3\)",
     ),
     ({"scale": []}, "scale is an empty list: expected at least one"),
     ({"scale": 0}, "scale=0: expected a whole number of pixels of at least 1"),
     ({"scale": 1.5}, "scale=1.5: expected"),
     ({"scale": [1, True]}, "scale=True: expected"),
-    ({"patch": [(3, 3), (5, 5)], "scale": [1, 2, 3]}, "2 patches and 3 scales came: expected as many"),
+    (
+        {"patch": [(3, 3), (5, 5)], "scale": [1, 2, 3]},
+        "Expected as many patches as scales, or one of either, got 2 patches and 3 scales",
+    ),
     ({"stride": 0}, "stride=0: expected a whole number of at least 1"),
     ({"stride": 1.5}, "stride=1.5: expected"),
     ({"stride": True}, "stride=True: expected"),
@@ -470,7 +475,7 @@ def test_items_that_cannot_be_trained_on_are_told(items, message):
 
 def test_gaps_everywhere_are_told():
     gaps = np.where(np.arange(12) % 2, np.nan, 1.0)
-    with pytest.raises(ValueError, match=r"0 of 10 patches are without gaps .*at least two are needed"):
+    with pytest.raises(ValueError, match=r"0 of 10 patches are without gaps .*expected at least two"):
         density(patch=(3,)).fit(gaps)
 
 
@@ -481,7 +486,7 @@ def test_unfitted_and_unfit_items_are_told(method):
     ask = getattr(density(patch=(3, 3)).fit(images()), method)
     with pytest.raises(ValueError, match=r"Item 0 has 3 channel\(s\), the model was fitted on 1: value"):
         ask(images(3)[0])
-    with pytest.raises(ValueError, match="exclude_self=True, but an item is none of those"):
+    with pytest.raises(ValueError, match="exclude_self=True, but an item is not among those"):
         ask(np.zeros((9, 9)), exclude_self=True)
     with pytest.raises(ValueError, match="exclude_self='yes': expected 'auto', True or False"):
         ask(np.zeros((9, 9)), exclude_self="yes")
@@ -492,12 +497,12 @@ def test_unfitted_and_unfit_items_are_told(method):
 
 
 def test_score_map_is_for_one_item():
-    with pytest.raises(ValueError, match="score_map is for one item, but 2 came"):
+    with pytest.raises(ValueError, match="score_map expected one item, got 2"):
         density(patch=(3, 3)).fit(images()).score_map(images())
 
 
 def test_names_of_another_number_are_told():
-    with pytest.raises(ValueError, match="1 names came for 2 images: expected one for each"):
+    with pytest.raises(ValueError, match="Expected one name for each of 2 images, got 1"):
         density(patch=(3, 3)).fit(images()).explain(images(), names=["one"])
 
 
@@ -509,6 +514,6 @@ def test_a_preparation_that_changes_the_shape_is_told():
 
 def test_a_model_without_centers_is_told():
     with pytest.raises(
-        whyodd.UnsupportedModelError, match="SGDOneClassSVM compares patches with no normal ones"
+        whyodd.UnsupportedModelError, match="SGDOneClassSVM does not compare patches with normal ones"
     ):
         whyodd.PatchModel(SGDOneClassSVM(), patch=(3, 3)).fit(images())

@@ -134,7 +134,7 @@ class TestHeatmaps:
         series = np.random.default_rng(0).normal(size=60)
         model = whyodd.PatchModel(whyodd.OneClassSVM(sigma="median"), patch=(5,), random_state=0).fit(series)
         for draw in (heatmap, heatmaps):
-            with pytest.raises(ValueError, match="Heatmaps are of images, but these are series"):
+            with pytest.raises(ValueError, match="A heatmap expected images, got series"):
                 draw(model.explain(series))
 
     def test_no_images_are_refused(self, explained):

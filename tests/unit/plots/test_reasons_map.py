@@ -184,7 +184,7 @@ class TestCalls:
     def test_wrong_arguments(self, long):
         with pytest.raises(ValueError, match="no rows: there is nothing to draw"):
             reasons_map(long[:0])
-        with pytest.raises(TypeError, match="but list came"):
+        with pytest.raises(TypeError, match="got list"):
             reasons_map([1])
 
     def test_found_by_name(self):

@@ -245,7 +245,7 @@ def test_nothing_overlaps(channels, top):
 
 
 def test_what_it_is_not_for():
-    with pytest.raises(ValueError, match="for series, but these are images"):
+    with pytest.raises(ValueError, match="expected series, got images"):
         series(
             whyodd.PatchModel(whyodd.KernelDensity(sigma=1.0), patch=(2, 2)).fit(np.eye(5)).explain(np.eye(5))
         )

@@ -128,7 +128,7 @@ class TestHostile:
 
     def test_letters_that_the_font_does_not_have(self, model):
         ax = text(model.explain([HOSTILE["ideographs"]]))
-        assert "▯ stands for letters that the font does not have" in told(ax)
+        assert "▯ stands for letters that the font lacks" in told(ax)
         assert "stands for" not in told(text(model.explain([HOSTILE["right to left"]])))
         assert drawable("a▯字\n") == "a▯▯ "
 
@@ -187,11 +187,11 @@ class TestCalls:
         assert [piece.get_text() for piece in drawn(ax)] == ["…"]
 
     def test_wrong_arguments(self, odd):
-        with pytest.raises(IndexError, match="2 is no message"):
+        with pytest.raises(IndexError, match="2: expected one of the 2 messages"):
             text(odd, 2)
         with pytest.raises(ValueError, match="there is nothing to draw"):
             text(odd[:0])
-        with pytest.raises(TypeError, match=r"This picture is of .* explanation of messages, but list"):
+        with pytest.raises(TypeError, match=r"This picture expected .* explanation of messages, got list"):
             text([1])
 
     def test_found_by_name(self):

@@ -90,7 +90,7 @@ def test_a_page_can_be_written_whatever_it_holds():
         ((100, 5, 5), 3.0, "Of 100 rows, 5 are odd (5 %). Each is explained below."),
         ((100, 5, 1), 3.0, "Of 100 rows, 5 are odd (5 %). The oddest one is explained below"),
         ((100, 1, 1), 3.0, "Of 100 rows, 1 is odd (1 %). It is explained below."),
-        ((100, 0, 10), 3.0, "None of 100 rows is odd. The 10 oddest are shown all the same."),
+        ((100, 0, 10), 3.0, "None of 100 rows is odd. The 10 oddest are shown anyway."),
         ((1, 0, 0), 3.0, "None of 1 row is odd."),
         ((100, 0, 50), None, "100 rows ranked by how odd they are. The 50 oddest are explained below."),
         ((22, 0, 22), None, "22 rows ranked by how odd they are. Each is explained below."),
@@ -165,7 +165,7 @@ def test_a_variable_without_a_measure_has_no_bar():
     summary["anomalies"][0]["reasons"][0].update(share=None, share_text="", judgement="new value")
     page = render(summary)
     assert page.count('<svg class="bar"') == 5  # 3 reasons, the others, the unexplained part
-    assert "never varied before: no measure" in page
+    assert "never varied before, so no share" in page
 
 
 def test_bars_of_what_speaks_against_go_the_other_way():
@@ -203,7 +203,7 @@ def test_any_number_of_cards_fits():
     page = render(summary)
     cards = page.count('<article class="card"')
     assert 100 < cards < 10_000
-    assert f"with a card for each: {10_000 - cards:,} have none" in page
+    assert f"{10_000 - cards:,} of them have no details" in page
     assert 4_800_000 < size(page) <= 5_000_000
     assert listed(page) + unlisted(page) == 10_050
 

@@ -102,8 +102,8 @@ def test_what_changes_is_told_once_and_when_it_is_as_usual_again():
     assert told["odd rows"]["to"] == pytest.approx(0.15, abs=0.04)
     low, high = told["numbers"]["to"]
     assert (low, high) == pytest.approx((3.0 - 1.28, 3.0 + 1.28), abs=0.3)
-    assert told["numbers"]["words"].startswith("load moved: most usual rows have -1.")
-    assert told["gaps"]["words"].startswith("wait is missing in 100 % of the last 1,000 rows; in usual rows")
+    assert told["numbers"]["words"].startswith("load shifted: most usual rows have -1.")
+    assert told["gaps"]["words"].startswith("wait is missing in 100 % of the last 1,000 rows, but in")
     # NL is none of the values that usual rows have by name.
     assert told["categories"]["value"] in ("DE", "(infrequent)")
 

@@ -77,14 +77,14 @@ def test_json_of_python_may_hold_nan():
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (b"{'a': 1}", "it is no JSON"),
-        (b'{"a": 1', "it is no JSON"),
+        (b"{'a': 1}", "it is not JSON"),
+        (b'{"a": 1', "it is not JSON"),
         (b"[1, 2]", "expected an object in braces, got a list"),
         (b"3", "expected an object in braces, got a number"),
         (b"null", "expected an object in braces, got a value"),
-        (b'{"a": "\xff"}', "byte 8 of it is no UTF-8"),
+        (b'{"a": "\xff"}', "byte 8 is not valid UTF-8"),
         (b'{"a": "\\ud800"}', "half of a surrogate pair"),
-        (b'{"a": ' + b"[" * 100_000, "nested too deeply|it is no JSON"),
+        (b'{"a": ' + b"[" * 100_000, "nested too deeply|it is not JSON"),
     ],
 )
 def test_what_is_no_record_is_told(line, told):
@@ -118,7 +118,8 @@ def test_other_cells_than_the_header_are_told(line, told):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"), [(b"Hello, world", "--header a,b,c"), (b"a,a", "a name twice"), (b"\xff,a", "no UTF-8")]
+    ("line", "told"),
+    [(b"Hello, world", "--header a,b,c"), (b"a,a", "the same name twice"), (b"\xff,a", "not valid UTF-8")],
 )
 def test_a_first_line_that_is_no_header_ends_it(line, told):
     with pytest.raises(ValueError, match=told):

@@ -148,7 +148,7 @@ def test_only_odd_rows_if_so_asked(auto):
         ({"store": "A"}, "'store': expected a number, got 'A'"),
         ({"is_new": "perhaps"}, "'is_new': expected true or false, got 'perhaps'"),
         ({"country": {"code": "DE"}}, "'country': expected a text, got {'code': 'DE'}"),
-        ({"when": "yesterday"}, "no date"),
+        ({"when": "yesterday"}, "not a date"),
     ],
 )
 def test_a_value_that_does_not_fit_is_that_of_one_row(auto, change, told):
@@ -168,14 +168,14 @@ def test_what_is_not_there_is_a_gap_and_other_keys_are_left_alone(auto):
     less = {key: value for key, value in record.items() if key != "amount"}
     assert watcher.explain_one(less) == watcher.explain_one({**record, "amount": None, "extra": [1, 2]})
     assert watcher.explain_one({**record, "amount": float("nan")}) == watcher.explain_one(less)
-    with pytest.raises(BadLineError, match="none of the columns"):
+    with pytest.raises(BadLineError, match="none of the model's columns"):
         watcher.explain_one({"extra": 1})
 
 
 def test_a_model_that_takes_no_gaps_says_so():
     watcher = Watcher(MODELS["neighbours"]())
     answers = watcher.watch([{"c0": 1.0, "c1": 2.0, "c2": 3.0}, {"c0": 1, "c1": 2, "c2": 3, "c3": 4}])
-    assert answers.wrong == {0: "'c3': there is no value, and this model takes no gaps"}
+    assert answers.wrong == {0: "'c3': the value is missing, and this model accepts no missing values"}
     assert answers.told[1]["outlierness"] > 0.0
 
 
@@ -224,7 +224,7 @@ def test_what_is_learned_is_usual_and_what_was_is_forgotten(tmp_path):
             watcher.finish_learning()
             told += watcher.watch([new]).events
         assert watcher.columns == ["a", "b"]
-        assert [event["words"] for event in told] == ["The model was learned anew from the latest rows."] * 2
+        assert [event["words"] for event in told] == ["The model was updated from the latest rows."] * 2
         assert not watcher.explain_one(new)["is_odd"]
         assert watcher.explain_one(old)["is_odd"]
         assert whyodd.load(kept).predict(pl.DataFrame([new])).tolist() == [1]
@@ -235,7 +235,7 @@ def test_what_is_learned_is_usual_and_what_was_is_forgotten(tmp_path):
         watcher.watch([new] * 200)
         watcher.finish_learning()
         (event,) = watcher.watch([new]).events
-        assert event["words"].startswith("The model could not be learned anew: ")
+        assert event["words"].startswith("The model could not be updated: ")
     finally:
         watcher.close()
 
@@ -349,7 +349,7 @@ def test_keys_that_the_model_does_not_know_are_told_once(saved, tmp_path, capsys
 
 def test_a_file_of_something_else_is_not_appended_to(saved, tmp_path):
     (tmp_path / "out.jsonl").write_text("Dear diary\n")
-    with pytest.raises(ValueError, match="not a file of whyodd watch"):
+    with pytest.raises(ValueError, match="was not written by whyodd watch"):
         play(saved, tmp_path, [STREAM])
     assert (tmp_path / "out.jsonl").read_text() == "Dear diary\n"
 

@@ -174,7 +174,7 @@ class TestMistakes:
     def test_no_window_without_a_gap(self, model):
         values = waves(60)
         values[np.arange(60) % 9 < 6] = np.nan
-        with pytest.raises(ValueError, match="in a row are without a gap"):
+        with pytest.raises(ValueError, match="consecutive steps without a gap"):
             model.judge(values)
 
     def test_a_short_series_has_shorter_windows(self):

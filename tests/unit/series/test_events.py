@@ -85,7 +85,7 @@ def test_many_channels_that_share_an_event():
     new[300:340] += 6.0
     why = find_in_series(new, train).why(0)
     assert why.count("is too high") == 3
-    assert why.endswith("; 9 other channels share the rest")
+    assert why.endswith("; 9 other channels have the rest")
 
 
 def test_a_spread_that_is_hardly_ever_there():

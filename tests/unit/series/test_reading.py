@@ -52,14 +52,14 @@ def test_a_clock_that_is_set_back_goes_on():
     minutes = np.concatenate([5 * np.arange(120), 5 * np.arange(108, 200)])
     data = read_series(frame(minutes))
     np.testing.assert_array_equal(data.at, np.arange(len(minutes)))
-    assert "time runs back once" in data.notes[0]
+    assert "time runs backwards once" in data.notes[0]
 
 
 def test_unsorted_rows_are_sorted():
     order = np.random.default_rng(0).permutation(50)
     data = read_series(frame(5 * order, order.astype(float)))
     np.testing.assert_array_equal(data.given[:, 0], np.arange(50))
-    assert "not in the order of 'when'" in data.notes[0]
+    assert "not in order and were sorted by 'when'" in data.notes[0]
 
 
 def test_irregular_steps_are_resampled():
@@ -88,7 +88,7 @@ def test_sparse_channels_are_set_aside():
         (np.zeros((2, 2, 2)), "expected"),
         (np.full((5, 2), np.nan), "holds no values at all"),
         (np.array([1.0, np.inf]), "infinite"),
-        (pl.DataFrame({"name": ["a", "b"]}), "no column of numbers"),
+        (pl.DataFrame({"name": ["a", "b"]}), "no numeric column"),
         (pl.DataFrame({"a": pl.Series([], dtype=pl.Float64)}), "no rows"),
     ],
 )
@@ -98,7 +98,7 @@ def test_clear_errors(given, message):
 
 
 def test_channels_of_a_model():
-    with pytest.raises(ValueError, match="no column 'b' of numbers"):
+    with pytest.raises(ValueError, match="lacks the numeric column 'b'"):
         read_series(pl.DataFrame({"a": [1.0, 2.0]}), channels=("a", "b"))
     with pytest.raises(ValueError, match=r"1 channel\(s\), the model was fitted on 2"):
         read_series(np.zeros(5), channels=("a", "b"))

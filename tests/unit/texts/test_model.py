@@ -84,7 +84,7 @@ def test_training_messages_are_explained_without_themselves(model):
     included = model.explain(NORMAL, exclude_self=False)
     assert (e.outlierness >= included.outlierness - 1e-12).all()
     assert (e.outlierness > included.outlierness).any()
-    with pytest.raises(ValueError, match="these are not the messages of the fit"):
+    with pytest.raises(ValueError, match="these are not the training messages"):
         model.explain(ODD, exclude_self=True)
 
 
@@ -166,11 +166,11 @@ def test_columns_of_frames(model):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one message", r"One string came, expected a list of messages"),
+        ("one message", r"Expected a list of messages, got one string"),
         ([], "There are no messages"),
-        (["a", None], r"Message 1 is no text but None"),
-        (["a", 3.5], r"Message 1 is no text but 3\.5"),
-        (pd.DataFrame({"comment": ["a"]}), r"expected one of its columns: pass frame\['comment'\]"),
+        (["a", None], r"Expected a text as message 1, got None"),
+        (["a", 3.5], r"Expected a text as message 1, got 3\.5"),
+        (pd.DataFrame({"comment": ["a"]}), r"got a data frame. Pass frame\['comment'\]"),
     ],
 )
 def test_what_are_no_messages_is_told(model, texts, message):
@@ -211,7 +211,7 @@ def test_views(e):
     assert told["text"] == ODD[0]
     assert told["tokens"][0]["text"] == "the"
     assert repr(e).startswith("<Explanation of 4 messages; outlierness ")
-    with pytest.raises(IndexError, match="is no message"):
+    with pytest.raises(IndexError, match="expected one of the"):
         e.tokens(9)
     with pytest.raises(ValueError, match="expected a number of messages"):
         e.top(0)

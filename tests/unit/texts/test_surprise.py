@@ -246,10 +246,10 @@ def test_a_megabyte_is_one_message():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"false_alarms": 0.0}, "false_alarms=0.0: expected a part of the messages"),
+        ({"false_alarms": 0.0}, "false_alarms=0.0: expected a share of the messages"),
         ({"min_df": 0}, "min_df=0: expected a whole number"),
         ({"min_df": 100}, "No term is in at least min_df=100 of the 48 messages"),
-        ({"subwords": True, "paper": True}, "subwords is not for the paper's model"),
+        ({"subwords": True, "paper": True}, "subwords does not work with the paper's model"),
     ],
 )
 def test_wrong_parameters_are_told(parameters, message):
@@ -261,7 +261,7 @@ def test_what_belongs_to_the_other_model_is_told():
     model = whyodd.TextModel().fit(NORMAL)
     with pytest.raises(AttributeError, match="Only the paper's model has a network"):
         _ = model.network_
-    with pytest.raises(ValueError, match="method='sensitivity' is for the paper's model"):
+    with pytest.raises(ValueError, match="method='sensitivity' works only with the paper's model"):
         model.explain(NORMAL, method="sensitivity")
     with pytest.raises(AttributeError, match="p_values"):
         whyodd.TextModel(paper=True).fit(NORMAL).p_values(NORMAL)

@@ -72,8 +72,8 @@ def test_marks_teach_the_model_of_the_next_file(house, visitor):
     Path(house.store.file(first["file"])["place"]).write_bytes(orders(119).write_csv().encode())
     third = judged(house, visitor, second, "wednesday.csv")
     page = visitor.get(f"/findings/{third['id']}").text
-    assert "1 mark was taken along (1 confirmed): no row is judged otherwise." in page
-    assert "2 marks were left out: in monday.csv their rows are no longer what was marked." in page
+    assert "1 mark was taken along (1 confirmed): no other row is judged differently." in page
+    assert "2 marks were left out: in monday.csv their rows are no longer the same." in page
     assert 60 in odd_rows(house, third)
 
 
@@ -86,7 +86,7 @@ def test_of_two_marks_of_equal_rows_the_later_counts():
     ]
     taught = teach(model, [{"name": "a.csv", "marks": marks}], lambda _: (frame, None))
     assert taught.counts == {"fine": 1}
-    assert taught.left_out == ["1 mark was left out: a later mark says otherwise of an equal row."]
+    assert taught.left_out == ["1 mark was left out: a later mark on an equal row says the opposite."]
     assert model.predict(frame[[50]])[0] == 1
 
 

@@ -151,7 +151,7 @@ class Columns:
         """Columns of which each is some function of one column, ``source``."""
         sources = np.asarray(source, dtype=np.intp)
         if self.mixed[sources].any():
-            raise Untraceable("it is not linear, and works on columns that a step before it has mixed")
+            raise Untraceable("it is not linear, and an earlier step has already mixed its columns")
         return Columns.own(
             self.variables,
             self.owners[sources],

@@ -57,13 +57,16 @@ def _what_is_wrong(said: str, X: Any, traced: Trace) -> str | None:
         return _find_value(
             X,
             lambda value: isinstance(value, str) and repr(value) == no_number.group(1),
-            "expected a number, as in training. Make it one, or leave such rows out.",
+            "expected a number, as in training. Convert it, or leave such rows out.",
         )
     if _INFINITE.search(said):
         remedy = "expected finite numbers. Replace it by a missing value, or leave such rows out."
         return _find_value(X, lambda value: is_number(value) and bool(np.isinf(value)), remedy)
     if _MISSING.search(said):
-        remedy = "which a step does not take. Leave such rows out, or fit again with an imputer before it."
+        remedy = (
+            "which a step does not accept. Leave such rows out, or fit again with an imputer before "
+            "that step."
+        )
         return _find_value(X, is_missing, remedy)
     return None
 
@@ -116,6 +119,6 @@ def _shown(value: Any) -> str:
 
 def _sentence(name: str, row: int, value: Any, closed: Closed) -> str:
     return (
-        f"Column {name!r} has {_shown(value)} in row {row}, a category that was not there in training: "
-        f"expected one of {listed(closed.values)}. Leave such rows out, or fit again with {closed.remedy}."
+        f"Column {name!r} has {_shown(value)} in row {row}, a category not seen in training: expected one "
+        f"of {listed(closed.values)}. Leave such rows out, or fit again with {closed.remedy}."
     )

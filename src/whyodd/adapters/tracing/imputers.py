@@ -34,7 +34,7 @@ def trace_missing_indicator(step: Any, columns: Columns) -> Columns:
 
 
 def trace_marks(step: Any, columns: Columns) -> Columns:  # noqa: ARG001
-    """A number for each column that does not tell its value."""
+    """A number for each column that does not reveal its value."""
     return columns.one_to_one(undo_unknown(columns.count), faithful=False)
 
 

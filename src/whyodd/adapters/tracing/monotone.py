@@ -66,8 +66,8 @@ def trace_function_transformer(step: Any, columns: Columns) -> Columns:
     elementwise = isinstance(step.func, np.ufunc) and step.func.nin == 1
     if not elementwise and step.feature_names_out != "one-to-one":
         raise Untraceable(
-            "its function may mix columns; if each output is a function of one column, "
-            "set feature_names_out='one-to-one'"
+            "its function may mix columns; if each output depends on one column only, set "
+            "feature_names_out='one-to-one'"
         )
     inverse = _inverse_of(step)
     undo = _undo_by(inverse) if inverse is not None else undo_unknown(columns.count)

@@ -204,6 +204,6 @@ def _package_sklearn_takes(what: str) -> Literal["pandas", "polars"]:
             import_module(package)
             return package
     raise ModuleNotFoundError(
-        f"The pipeline was fitted on a data frame and X is {what}: scikit-learn needs a pandas or Polars "
+        f"The pipeline was fitted on a data frame, but X is {what}. scikit-learn needs a pandas or Polars "
         "frame, and neither package is installed. Run: pip install 'whyodd[pandas]'"
     )

@@ -50,12 +50,14 @@ def _follow(name: str, step: Any, columns: Columns) -> Columns:
     if tracer not in registry.COMPOSITE:
         columns.variables.read.update(columns.owner.tolist())
     if tracer is None:
-        raise Untraceable("it is not known to work column by column or linearly")
+        raise Untraceable("whyodd does not know whether it works column by column or linearly")
     if tracer not in registry.NOT_CHECKED:
         _check_fitted(name, step)
     expected = getattr(step, "n_features_in_", columns.count)
     if expected != columns.count:
-        raise Untraceable(f"it was fitted on {expected} columns, the steps before it give {columns.count}")
+        raise Untraceable(
+            f"it was fitted on {expected} columns, but the steps before it give {columns.count}"
+        )
     return tracer(step, columns)
 
 
@@ -64,8 +66,8 @@ def _check_fitted(name: str, step: Any) -> None:
         check_is_fitted(step)
     except NotFittedError:
         raise NotFittedError(
-            f"Step {name!r} ({type(step).__name__}) is not fitted yet: "
-            "call fit of the pipeline with normal data first, then explain."
+            f"Step {name!r} ({type(step).__name__}) is not fitted yet: fit the pipeline on normal data "
+            "first, then explain."
         ) from None
 
 

@@ -68,7 +68,7 @@ def trace_normalizer(step: Any, columns: Columns) -> Columns:  # noqa: ARG001 - 
     blame those.
     """
     if not columns.variables.is_term(columns.owner).all():
-        raise Untraceable("it divides each row by its norm, in which all columns have a part")
+        raise Untraceable("it divides each row by its norm, which depends on all columns")
     if columns.shifted.any():
         raise Untraceable("it divides each row by its norm after a step that mixes and centers columns")
     return columns
@@ -82,7 +82,7 @@ def _one_per_term(columns: Columns, terms: Iterable[str]) -> Columns:
 def _terms(columns: Columns, names: list[str], source: Ints, read: Callable[[Readings], Readings]) -> Columns:
     """Columns of which each belongs to the variable of a term; ``read`` gives readings of the terms."""
     if columns.count != 1 or columns.variables.is_term(columns.owner).any():
-        raise Untraceable(f"it reads one column of texts, but gets {columns.count} columns")
+        raise Untraceable(f"it reads one text column, but gets {columns.count} columns")
     numbers = columns.variables.terms_of(int(columns.owner[0]), names)
 
     def read_back(readings: Readings) -> Readings:

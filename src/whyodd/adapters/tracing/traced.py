@@ -216,7 +216,7 @@ def _fitted_order(columns: Columns, transformers: Sequence[tuple[str, Any]]) -> 
         missing = [str(name) for name in fitted if str(name) not in place]
         if missing:
             listed = ", ".join(map(repr, missing))
-            raise ValueError(f"The pipeline was fitted on columns that are missing: {listed}. Pass them too.")
+            raise ValueError(f"The pipeline was fitted on columns that X lacks: {listed}. Pass them too.")
         return columns.take([place[str(name)] for name in fitted])
     expected = getattr(first, "n_features_in_", columns.count)
     if expected != columns.count:
@@ -231,7 +231,7 @@ def _sentence(error: Untraceable, outermost: Sequence[str]) -> str:
     k = outermost.index(error.path[0]) + 1
     # Steps that were nested in the last one have no index in the pipeline.
     call = (
-        "explain the steps after it as a pipeline, with X as the steps up to it transform it."
+        "explain the later steps as a pipeline, and pass X as transformed by the earlier steps."
         if "__" in error.path[0]
         else f"call whyodd.explain(pipeline[{k}:], pipeline[:{k}].transform(X))."
     )

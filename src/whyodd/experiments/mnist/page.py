@@ -24,7 +24,7 @@ CHOICES = (
     OpenPoint(
         "What the share of a side is.",
         "Of each point H_left / (H_left + H_right), then the mean over points, then over the ten classes. "
-        "What DTD leaves unexplained is on neither side, and told apart.",
+        "What DTD leaves unexplained belongs to neither side and is listed separately.",
     ),
 )
 

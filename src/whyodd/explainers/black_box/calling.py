@@ -34,7 +34,7 @@ _PATIENCE, _LONG, _VERY_LONG = 5.0, 10.0, 180.0
 
 @dataclass
 class Caller:
-    """Calls a function, and turns what is wrong with its answers into a sentence.
+    """Calls a function, and raises a clear error if its answers are wrong.
 
     Attributes
     ----------
@@ -74,23 +74,24 @@ class Caller:
         differs = np.abs(more[: few.size] - few).max()
         if differs > _SAME * (np.ptp(more) or 1.0):
             warnings.warn(
-                f"{self.name} gives the same row another score when it is asked again with other rows (by up "
-                f"to {differs:.2g}): what is explained is what it said once. Pass a function of single rows.",
+                f"{self.name} gives a row a different score when called with other rows (by up to "
+                f"{differs:.2g}). The explanation uses the first score. Pass a function that scores each "
+                "row by itself.",
                 stacklevel=2,
             )
 
     def tell_cost(self, rows: int, *, aloud: bool) -> None:
-        """Say what it will cost to call the function on so many more rows.
+        """Log how long it will take to call the function on this many more rows.
 
         To everybody where it takes long, with advice where it takes minutes.
         """
         seconds = self.seconds_for(rows)
-        told = f"{self.name} is called on about {rows:,} rows more"
+        told = f"{self.name} will be called on about {rows:,} more rows"
         per_row = f"{told}; at {_duration(seconds / max(rows, 1))} a row about {_duration(seconds)}."
         if seconds >= _VERY_LONG:
             per_row += (
-                " For less, pass fewer rows, or options={'budget': a smaller number of rows}; "
-                "it can be interrupted at any time."
+                " To shorten this, pass fewer rows, or options={'budget': a smaller number of rows}. You "
+                "can interrupt it at any time."
             )
         _LOG.log(logging.WARNING if aloud or seconds >= _LONG else logging.INFO, per_row)
 
@@ -130,20 +131,21 @@ class Caller:
             scores = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError):
             raise TypeError(
-                f"{self.name} gave {type(answer).__name__}, expected numbers: a score for each of {n} rows."
+                f"{self.name} returned {type(answer).__name__}, expected numbers: one score for "
+                f"each of {n} rows."
             ) from None
         if scores.shape not in ((n,), (n, 1)):
-            hint = " Pass a function that gives one of these columns." if scores.ndim == 2 else ""
+            hint = " Pass a function that returns one of these columns." if scores.ndim == 2 else ""
             raise ValueError(
-                f"{self.name} gave scores of shape {scores.shape} for {n} rows, expected ({n},), high for "
-                f"outliers.{hint}"
+                f"{self.name} returned scores of shape {scores.shape} for {n} rows, expected ({n},), high "
+                f"for outliers.{hint}"
             )
         scores = scores.ravel()
         is_finite = np.isfinite(scores)
         if not is_finite.all():
             row = int(np.argmin(is_finite))
             raise ValueError(
-                f"{self.name} gave {scores[row]} for {what} {start + row}, expected finite numbers only."
+                f"{self.name} returned {scores[row]} for {what} {start + row}, expected finite numbers only."
             )
         return scores
 

@@ -217,12 +217,13 @@ def distill(
     o, rows = survey.outlierness, survey.drawn.rows
     if not o.max() > 0.0:
         raise ValueError(
-            f"The function gives all {o.size:,} rows the same score: there is nothing to explain."
+            f"The function gives all {o.size:,} rows the same score: there is nothing to explain. "
+            "Pass a function whose scores vary."
         )
     if o.max() > LARGEST:
         raise ValueError(
-            f"The function gives scores from {survey.scores.min():.3g} to {survey.scores.max():.3g}, too far "
-            "apart to be learned. Pass their logarithm, or check the values of the rows."
+            f"The function gives scores from {survey.scores.min():.3g} to {survey.scores.max():.3g}, too "
+            "far apart to learn from. Pass their logarithm, or check the values of the rows."
         )
     chooses, judges = survey.parted(random)
     lesson = Lesson(rows, o, survey.weights, ~chooses & ~judges, chooses)

@@ -114,10 +114,10 @@ def _normal_rows(
             return np.array(kept, dtype=np.float64)
         if box.model is not None and find_entry(ADAPTERS, box.model) is not None:
             raise UnsupportedModelError(
-                f"{refused} Or pass normal=rows, normal rows like X, to explain it by its scores alone."
+                f"{refused} Or pass normal=rows, normal rows like X, to explain it from its scores alone."
             ) from refused
         raise UnsupportedModelError(
-            f"{box.name} is explained by its scores alone, and does not tell what is normal. Pass "
+            f"{box.name} is explained from its scores alone, which do not show what is normal. Pass "
             "normal=rows, normal rows like X."
         ) from refused
     if isinstance(normal, str):
@@ -182,8 +182,8 @@ def learned(
     missing = _missing(rows, background)
     if background is None or missing is not None:
         warnings.warn(
-            f"A student of {ask.name} knows only {max(r2, 0.0):.0%} of how its scores vary, and Shapley "
-            f"values could not be sampled instead: {missing}.",
+            f"The student model reproduces only {max(r2, 0.0):.0%} of the variation in the scores of "
+            f"{ask.name}, and Shapley values could not be sampled instead: {missing}.",
             stacklevel=3,
         )
         return _before(rows, distilled)

@@ -44,7 +44,8 @@ def mvn(task: Task, regularization: float | None = None) -> NDArray[np.float64]:
     if (np.abs(differences) > _ROUNDING * np.abs(center))[:, never_varied].any():
         raise ValueError(
             f"A variable never varied among the {len(normal)} normal row(s) of method='mvn', but does in X. "
-            "Pass more of them in options={'normal': ...}, such as those of the fit, or a 'regularization'."
+            "Pass more of them in options={'normal': ...}, for example the training rows, or set "
+            "'regularization'."
         )
     return np.asarray(np.where(never_varied, 0.0, differences**2 / np.where(never_varied, 1.0, spread)))
 

@@ -32,7 +32,7 @@ def edges(task: Task, shape: tuple[int, ...] | None = None) -> NDArray[np.float6
 def edges_of_item(values: NDArray[np.floating], generator: Any = None) -> NDArray[np.float64]:  # noqa: ARG001
     """Squared Sobel gradient of an image (H, W, C), in equal parts on its channels."""
     if values.ndim != 3:
-        raise ValueError("method='sobel' is for images, but a series came. Choose another method.")
+        raise ValueError("method='sobel' expected an image, got a series. Choose another method.")
     return np.repeat(sobel(values)[..., None] / values.shape[-1], values.shape[-1], axis=-1)
 
 
@@ -43,8 +43,8 @@ def _with_channels(image: NDArray[np.floating]) -> NDArray[np.floating]:
 def _check_shape(shape: Any, n_variables: int) -> None:
     if shape is None:
         raise ValueError(
-            "method='sobel' is for images: say with options={'shape': (height, width)} what each row is, or "
-            "explain a whyodd.PatchModel."
+            "method='sobel' is for images: pass options={'shape': (height, width)} if each row is an image, "
+            "or explain a whyodd.PatchModel."
         )
     if not _are_sides(shape) or len(shape) not in (2, 3) or prod(shape) != n_variables:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Splits on the way: what each takes off the path that a row still has ahead."""
+"""Relevance by splits: how much each one shortens the remaining path of a row."""
 
 from __future__ import annotations
 

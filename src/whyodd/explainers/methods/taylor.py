@@ -59,7 +59,9 @@ def taylor(task: Task, threshold: float | None = None) -> Floats:
     inner = _inner_points(task, odd, tau)
     level = np.maximum(tau, task.outlierness(inner, odd))
     if threshold is not None and (level > tau).any():
-        raise ValueError(f"threshold={threshold!r}: no center has so little. Choose a larger one.")
+        raise ValueError(
+            f"threshold={threshold!r}: no center has an outlierness that low. Choose a larger one."
+        )
     # A row that is less odd than every center has no root to be compared with.
     has_root = level < o[odd]
     if has_root.any():

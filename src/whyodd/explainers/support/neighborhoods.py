@@ -47,8 +47,8 @@ class Surroundings:
         n = len(task.normal)
         if n < least:
             raise ValueError(
-                f"method={method!r} tells rows from at least {least} normal points, but has {n}. "
-                "Pass some in options={'normal': rows}, such as those of the fit."
+                f"method={method!r} expected at least {least} normal points to compare with, got {n}. Pass "
+                "some in options={'normal': rows}, for example the training rows."
             )
         center = task.weights @ task.normal
         spread = np.sqrt(task.weights @ (task.normal - center) ** 2)

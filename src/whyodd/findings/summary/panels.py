@@ -24,32 +24,35 @@ _CONSERVED, _INVISIBLE = 1e-6, 1e-3
 # tell less than they leave open.
 _LITTLE, _HALF = 0.25, 0.5
 _OTHER_UNITS = (
-    "The method {method} ranks the reasons, but its relevance is not in units of the outlierness: shares are "
-    "of the sum of relevance. Explain with 'dtd' for parts that add up."
+    "The method {method} ranks the reasons, but its relevance does not add up to the outlierness: shares "
+    "refer to the sum of the relevance. Explain with 'dtd' for parts that add up."
 )
 _ADDS_UP = (
-    "The relevance of all {parts} and the part that belongs to no single one sum to the outlierness, up to "
-    "this share of it in every {noun}."
+    "The relevance of all {parts}, plus the part that belongs to no single one, adds up to the outlierness. "
+    "The figure is the largest difference in any {noun}."
 )
 _ADVICE = {
-    "good": "Nothing was lost or made up.",
-    "fair": "The difference is too small for the percentages of this page.",
-    "poor": "Part of the outlierness is lost or made up: do not rely on shares, and report this as a fault.",
+    "good": "Nothing was lost or invented.",
+    "fair": "The difference is too small to show in this page's percentages.",
+    "poor": (
+        "Part of the outlierness is lost or invented. Do not rely on the shares, and report this as a bug."
+    ),
 }
 _NO_SINGLE = (
-    "Of a typical {noun}'s outlierness {share} belongs to no single {part}, but to where it lies as a whole."
+    "In a typical {noun}, {share} of the outlierness belongs to no single {part}, but to the {noun} "
+    "as a whole."
 )
 _OPEN = {
-    "good": "The reasons tell most of what makes it odd.",
-    "fair": "The reasons tell the larger part; do not take them for all there is.",
+    "good": "The reasons cover most of what makes it odd.",
+    "fair": "The reasons cover the larger part, but not everything.",
     "poor": (
-        "The reasons tell the smaller part: do not judge by them alone. If the model has a bandwidth, a "
-        "smaller one brings this part down."
+        "The reasons cover the smaller part: do not judge by them alone. If the model has a bandwidth, a "
+        "smaller one reduces this part."
     ),
 }
 
 _ENOUGH = 5  # items; of fewer, even all at one of ten columns may be chance
-_PARTS = "Bars are parts of the outlierness above usual."
+_PARTS = "Each bar is a part of the outlierness above usual."
 _RESTS_ON = {
     "table": "No one or two columns decide most of what is odd.",
     "images": "Most of what is odd is not at the border, and not at the same place in most images.",
@@ -63,7 +66,7 @@ def conservation_panel(e: BaseExplanation) -> dict[str, Any]:
         return panel(title, "does not apply", "unknown", _OTHER_UNITS.format(method=e.method))
     gaps = conservation_gap(e)
     if gaps.size == 0:
-        return panel(title, "nothing to check", "unknown", "There is nothing that was explained.")
+        return panel(title, "nothing to check", "unknown", "Nothing was explained.")
     gap = float(gaps.max())
     verdict = _verdict(gap, _CONSERVED, _INVISIBLE)
     return panel(
@@ -102,7 +105,7 @@ def rests_on_panel(audit: Audit) -> dict[str, Any]:
     if audit.note is not None:
         return panel(title, value, "fair", audit.note, bars)  # it may be the right reason
     if audit.n_items < _ENOUGH:
-        few = f"{kind.count(audit.n_items)} looked at: too few to tell a pattern from chance."
+        few = f"{kind.count(audit.n_items)} looked at: too few to distinguish a pattern from chance."
         return panel(title, value, "unknown", few, bars)
     return panel(title, value, "good", f"{_PARTS} {_RESTS_ON[kind.name]}", bars)
 

@@ -29,7 +29,7 @@ def choose_kernel(kernel: str | Kernel, *, q: float | None, a: float, sigma: Cal
     parameters = {field.name for field in fields(family)}
     if q is not None and q != fixed.get("q", q if "q" in parameters else family.q):
         other = f" Use kernel={name!r} for it." if name != kernel else ""
-        raise ValueError(f"kernel={kernel!r} has q={fixed.get('q', family.q):g}, but q={q!r} came.{other}")
+        raise ValueError(f"kernel={kernel!r} has q={fixed.get('q', family.q):g}, got q={q!r}.{other}")
     given = {"q": 2.0 if q is None else q, "a": a, **fixed}
     made: Kernel = family(sigma=sigma(), **{key: value for key, value in given.items() if key in parameters})
     return made

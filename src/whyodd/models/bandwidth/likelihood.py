@@ -82,7 +82,7 @@ def _check_normalisable(kernel: Kernel, d: int) -> None:
     if math.isinf(kernel.log_volume(d)):
         raise ValueError(
             f"sigma='likelihood' needs a density, but {kernel} has an infinite integral over {d} "
-            "dimension(s). Pass a kernel that falls faster, or another rule, like sigma='median'."
+            "dimension(s). Pass a kernel that falls off faster, or another rule, such as sigma='median'."
         )
 
 

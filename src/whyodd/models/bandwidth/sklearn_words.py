@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _NO_SIGMA = {"bandwidth": "likelihood", "gamma": "nn"}
 _SAME_KERNELS = {"rbf": "gaussian"}
 _ENDS = "is 0 beyond its bandwidth, where there is no outlierness to explain"
-_NO_DISTANCE = "is no function of the distance between two rows"
+_NO_DISTANCE = "does not depend on the distance between two rows alone"
 # Kernels of scikit-learn that are none here, and why.
 _OTHER_KERNELS = {
     "cosine": _ENDS,
     "epanechnikov": _ENDS,
     "linear": f"{_NO_DISTANCE}, or {_ENDS}",  # that of a support vector machine, or of a density
     "poly": _NO_DISTANCE,
-    "precomputed": "needs similarities instead of rows, which leaves nothing to explain",
+    "precomputed": "needs similarities instead of rows, which leaves no columns to explain",
     "sigmoid": _NO_DISTANCE,
     "tophat": _ENDS,
 }
@@ -60,8 +60,8 @@ def sigma_of_gamma(gamma: float | str | None, sigma: SigmaRule, kernel: str | Ke
     _check_only_one("gamma", gamma, sigma)
     if own_kernel(kernel) != "gaussian":
         raise ValueError(
-            f"gamma={gamma!r} is that of the Gaussian kernel, exp(-gamma d²), but kernel={kernel!r} came. "
-            "Pass a bandwidth as sigma, or kernel='gaussian'."
+            f"gamma={gamma!r} belongs to the Gaussian kernel, exp(-gamma d²), got kernel={kernel!r}. Pass a "
+            "bandwidth as sigma, or kernel='gaussian'."
         )
     if isinstance(gamma, str) and gamma in _GAMMAS:
         return _GAMMAS[gamma]
@@ -104,7 +104,7 @@ def sigma_of_bandwidth(
     is_object = not isinstance(kernel, str)
     if is_object:
         raise ValueError(
-            f"bandwidth={bandwidth!r} and kernel={kernel!r} came, which has its own. Leave the bandwidth out."
+            f"kernel={kernel!r} has its own bandwidth, got bandwidth={bandwidth!r}. Leave the bandwidth out."
         )
     if isinstance(bandwidth, str) and bandwidth in _BANDWIDTHS:
         n = merged.rows.shape[0] if merged.weights is None else float(merged.weights.sum())
@@ -127,7 +127,7 @@ _BANDWIDTHS: dict[str, Callable[[float, int], float]] = {
 def _check_only_one(name: str, value: Any, sigma: SigmaRule) -> None:
     if sigma != _NO_SIGMA[name]:
         raise ValueError(
-            f"Both {name}={value!r} and sigma={sigma!r} came, expected one of them. Leave one out."
+            f"Expected either {name} or sigma, got {name}={value!r} and sigma={sigma!r}. Leave one out."
         )
 
 

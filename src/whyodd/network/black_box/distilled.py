@@ -101,8 +101,8 @@ class FunctionScore:
         """The function's own score (n,)."""
         if self.function is None:
             raise ValueError(
-                "The function that was explained is not in the file, since a file holds no code. What was "
-                "explained is there; to score other rows call whyodd.explain with the function again."
+                "The explained function is not in the file, since a file holds no code. The explanation "
+                "itself is complete. To score other rows, call whyodd.explain with the function again."
             )
         values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
         if values.shape[1] != self.n_features:
@@ -206,15 +206,18 @@ class SampledScore(FunctionScore):
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """The values that were sampled for these rows."""
         if through is not None:
-            raise ValueError("Shapley values were sampled at the function's own input: leave through out.")
+            raise ValueError(
+                "Shapley values were sampled at the function's own input, so they cannot be passed "
+                "through a map. Leave through out."
+            )
         o = self.outlierness(X)
         known = {row.tobytes(): place for place, row in enumerate(self.points)}
         asked = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
         places = [known.get(row.tobytes(), -1) for row in asked]
         if -1 in places:
             raise ValueError(
-                f"Row {places.index(-1)} of X is none of the {len(self.points)} whose Shapley values were "
-                "sampled. Call whyodd.explain with the function and these rows."
+                f"Row {places.index(-1)} of X is not among the {len(self.points)} rows whose Shapley values "
+                "were sampled. Call whyodd.explain with the function and these rows."
             )
         relevance = self.values[places]
         in_its_type = relevance.astype(as_matrix(X).values.dtype, copy=False)

@@ -62,7 +62,7 @@ class TorchNetwork:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What save() asks: a module is code, and no file of whyodd holds any.
-        raise TypeError("a torch module is code; keep it by torch.save, and make this anew of it")
+        raise TypeError("a torch module is code; save it with torch.save, and explain it again after loading")
 
     def forward(self, X: Any) -> Floats:
         """What the module gives (n, ...) for rows (n, d)."""
@@ -71,8 +71,8 @@ class TorchNetwork:
             found = [self.module(self._tensor(rows)) for rows in _blocks(X)]
         if not all(hasattr(part, "detach") for part in found):
             raise TypeError(
-                f"The module gives {type(found[0]).__name__} for rows, expected a tensor. "
-                "Wrap it in a module whose forward gives the score, or the reconstruction, alone."
+                f"The module returns {type(found[0]).__name__} for rows, expected a tensor. Wrap it in a "
+                "module whose forward returns only the score or the reconstruction."
             )
         return np.concatenate([part.detach().cpu().double().numpy() for part in found])
 
@@ -202,7 +202,7 @@ def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction
     found = network.forward(rows)
     if not np.isfinite(found).all():
         raise ValueError(
-            "The module gives NaN or infinite values for normal rows. Has its training diverged?"
+            "The module returns NaN or infinite values for normal rows. Check whether its training diverged."
         )
     if found.size == len(rows):
         score = found.reshape(len(rows))
@@ -211,8 +211,8 @@ def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction
     if found.shape == rows.shape:
         return ModuleReconstruction(network, Standardizing.none(rows.shape[1]))
     raise ValueError(
-        f"The module gives values of shape {found.shape} for rows of shape {rows.shape}, expected a score "
-        f"each, ({len(rows)},) or ({len(rows)}, 1), or rows again."
+        f"The module returns values of shape {found.shape} for rows of shape {rows.shape}, expected one "
+        f"score each, ({len(rows)},) or ({len(rows)}, 1), or reconstructed rows."
     )
 
 
@@ -225,7 +225,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ModuleNotFoundError(
-            "A module of torch needs torch. Run: pip install 'whyodd[torch]'"
-        ) from error
+        raise ModuleNotFoundError("A torch module needs torch. Run: pip install 'whyodd[torch]'") from error
     return torch

@@ -136,8 +136,8 @@ def load_weights() -> dict[str, NDArray[np.float32]]:
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != _SHA256:
         raise DamagedWeightsError(
-            f"{path} is not the file of weights of {_PACKAGE} 0.1.0: its checksum differs. "
-            "Install the package anew."
+            f"{path} is not the weights file of {_PACKAGE} 0.1.0: its checksum differs. Install the package "
+            "again."
         )
     return checked_weights(read_legacy_weights(content))
 
@@ -149,7 +149,7 @@ def checked_weights(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np
     if found.keys() != expected.keys():
         name = sorted(found.keys() ^ expected.keys())[0]
         raise DamagedWeightsError(
-            f"The weights are not those of EfficientNet-Lite0: {name!r} is in one of both."
+            f"The weights are not those of EfficientNet-Lite0: only one of the two has {name!r}."
         )
     for name, values in found.items():
         if values.shape != expected[name] or values.dtype != np.float32 or not np.isfinite(values).all():

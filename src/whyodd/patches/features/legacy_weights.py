@@ -80,7 +80,9 @@ def read_legacy_weights(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
     _require(magic == _MAGIC and version == _VERSION, "it does not begin as torch's legacy files do")
     _require(isinstance(machine, dict) and machine.get("little_endian") is True, "its byte order is unknown")
     _require(isinstance(tensors, dict) and isinstance(keys, list), "it holds no table of tensors")
-    _require(all(isinstance(each, _Tensor) for each in tensors.values()), "it holds more than tensors")
+    _require(
+        all(isinstance(each, _Tensor) for each in tensors.values()), "it holds other things than tensors"
+    )
     described = {each.storage.key: each.storage for each in tensors.values()}
     _require(sorted(described) == sorted(map(str, keys)), "its tensors and its storages do not match")
     _require(len(described) == len(tensors), "tensors share their numbers")
@@ -97,7 +99,7 @@ def _require(holds: bool, otherwise: str) -> None:
 
 def _read_storage(stream: BytesIO, storage: _Storage) -> np.ndarray[Any, Any]:
     told = int.from_bytes(stream.read(8), "little")
-    _require(told == storage.size, f"a storage of {storage.size} numbers says it has {told}")
+    _require(told == storage.size, f"a storage of {storage.size} numbers claims to have {told}")
     content = stream.read(storage.size * storage.dtype.itemsize)
     _require(len(content) == storage.size * storage.dtype.itemsize, "it is cut short")
     return np.frombuffer(content, dtype=storage.dtype)
@@ -158,21 +160,21 @@ class _Machine:
     def set_items(self, pairs: list[Any]) -> None:
         table = self.stack[-1]
         if not isinstance(table, dict):
-            raise TypeError("it puts something into what is no table")
+            raise TypeError("it puts something into an object that is not a table")
         for key, value in zip(pairs[::2], pairs[1::2], strict=True):
             if not isinstance(key, str):
-                raise TypeError("a name is no text")
+                raise TypeError("a name is not text")
             table[key] = value
 
     def append(self, values: list[Any]) -> None:
         if not isinstance(self.stack[-1], list):
-            raise TypeError("it adds something to what is no list")
+            raise TypeError("it adds something to an object that is not a list")
         self.stack[-1].extend(values)
 
     def name(self, path: str) -> None:
         if path not in _NAMES:
             raise ValueError(
-                f"it asks for {path.replace(' ', '.')!r}, which is no part of a table of tensors"
+                f"it asks for {path.replace(' ', '.')!r}, which is not part of a table of tensors"
             )
         self.stack.append(_Name(path))
 
@@ -183,13 +185,13 @@ class _Machine:
         elif function == _Name(_TENSOR) and isinstance(arguments, tuple):
             self.stack.append(_tensor(*arguments))
         else:
-            raise ValueError("it calls something that describes no tensor")
+            raise ValueError("it calls something that does not describe a tensor")
 
     def build(self, _: Any) -> None:
         """Attributes of a table (versions of layers): nothing that numbers need."""
         self.pop()
         if not isinstance(self.stack[-1], dict):
-            raise TypeError("it gives attributes to what is no table")
+            raise TypeError("it gives attributes to an object that is not a table")
 
     def storage(self, _: Any) -> None:
         kind, name, key, device, size, view = self.pop()

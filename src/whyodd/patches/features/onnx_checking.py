@@ -38,16 +38,16 @@ def check_network(content: bytes, name: str) -> None:
 
 def _check_model(model: memoryview) -> None:
     if len(model) > _MOST_BYTES:
-        raise ValueError(f"it has {len(model) >> 20} MB, expected at most {_MOST_BYTES >> 20}")
+        raise ValueError(f"it takes {len(model) >> 20} MB, expected at most {_MOST_BYTES >> 20}")
     graphs = 0
     for field, content in _fields(model):
         if field in (_TRAINING, _FUNCTIONS):
-            raise ValueError("it brings functions or training of its own")
+            raise ValueError("it contains functions or training of its own")
         if field == _GRAPH:
             graphs += 1
             _check_graph(_message(content), len(model))
     if graphs != 1:
-        raise ValueError("it is no ONNX file")
+        raise ValueError("it is not an ONNX file")
 
 
 def _check_graph(graph: memoryview, size: int) -> None:
@@ -67,7 +67,7 @@ def _check_graph(graph: memoryview, size: int) -> None:
 def _check_node(node: memoryview, size: int) -> None:
     for field, content in _fields(node):
         if field == _DOMAIN and bytes(_message(content)) not in _DOMAINS:
-            raise ValueError("it asks for operations that are not part of ONNX")
+            raise ValueError("it uses operations that are not part of ONNX")
         if field == _ATTRIBUTE:
             for part, value in _fields(_message(content)):
                 if part in (_INNER_GRAPH, _INNER_GRAPHS):

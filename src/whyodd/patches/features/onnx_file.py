@@ -90,9 +90,7 @@ def _run(path: str, image: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         ) from error
     shapes = [np.shape(each) for each in found]
     if any(len(shape) != 4 or shape[0] != 1 or 0 in shape for shape in shapes):
-        raise ValueError(
-            f"{path} must give maps of features (1, F, h, w), but gave {', '.join(map(str, shapes))}."
-        )
+        raise ValueError(f"{path} must return feature maps (1, F, h, w), got {', '.join(map(str, shapes))}.")
     return [each[0] for each in found]
 
 
@@ -106,7 +104,7 @@ def _session(path: str, _changed: int) -> Any:
     except ModuleNotFoundError:
         raise
     except Exception as error:  # onnxruntime's own kinds share no base
-        raise UnsafeNetworkError(f"{path} is no network that can be run: {_first_line(error)}") from error
+        raise UnsafeNetworkError(f"{path} is not a network that can be run: {_first_line(error)}") from error
     if len(session.get_inputs()) != 1:
         raise ValueError(f"{path} takes {len(session.get_inputs())} inputs, expected one: an image.")
     return session

@@ -40,9 +40,7 @@ def as_colours(image: Floats) -> Floats:
     """An image (H, W, C) in red, green and blue: grey thrice, without how opaque it is."""
     channels = image.shape[-1]
     if image.ndim != 3 or channels not in (1, 2, 3, 4):
-        raise ValueError(
-            f"Expected a grey image or one in colour, (H, W, 1) or (H, W, 3), got shape {image.shape}."
-        )
+        raise ValueError(f"Expected a grey or colour image, (H, W, 1) or (H, W, 3), got shape {image.shape}.")
     # Two channels are grey with opacity, four are colours with opacity.
     return np.repeat(image[..., :1], 3, axis=-1) if channels < 3 else image[..., :3]
 
@@ -52,12 +50,12 @@ def checked_map(features: Any, what: str) -> NDArray[np.float32]:
     found = np.asarray(features)
     if found.ndim != 3 or found.size == 0 or found.dtype.kind not in "fiub":
         raise ValueError(
-            f"{what} must give a map of numbers (h, w, F), with at least one place and feature, "
-            f"but gave {found.dtype} of shape {found.shape}."
+            f"{what} must return a map of numbers (h, w, F) with at least one place and feature, got "
+            f"{found.dtype} of shape {found.shape}."
         )
     numbers = np.ascontiguousarray(found, dtype=np.float32)
     if not np.isfinite(numbers).all():
         raise ValueError(
-            f"{what} gave features that are not finite numbers. Check the network and its input."
+            f"{what} returned features that are not finite numbers. Check the network and its input."
         )
     return numbers

@@ -86,7 +86,7 @@ def _places_first(found: Any) -> Any:
     """A map (1, F, h, w) as (h, w, F)."""
     if getattr(found, "ndim", 0) != 4 or found.shape[0] != 1:
         shape = tuple(getattr(found, "shape", ()))
-        raise ValueError(f"The torch module must give a map of features (1, F, h, w), but gave {shape}.")
+        raise ValueError(f"The torch module must return a feature map (1, F, h, w), got {shape}.")
     return found[0].permute(1, 2, 0)
 
 

@@ -16,7 +16,7 @@
         if (!answer.ok) return location.reload();
         state = await answer.json();
       } catch {
-        told.textContent = "The server does not answer. This page tries again until it does.";
+        told.textContent = "The server does not answer. This page keeps trying.";
         bar.removeAttribute("value");
         continue;
       }

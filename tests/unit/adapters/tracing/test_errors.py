@@ -38,7 +38,7 @@ def refusal(*steps, data=X):
 def test_the_whole_sentence():
     assert refusal(StandardScaler(), KernelPCA(2), StandardScaler()) == (
         "Step 'kernelpca' (KernelPCA) cannot be traced back to columns: "
-        "it is not known to work column by column or linearly. "
+        "whyodd does not know whether it works column by column or linearly. "
         "For relevance at its output call whyodd.explain(pipeline[2:], pipeline[:2].transform(X))."
     )
 
@@ -64,7 +64,7 @@ def test_neither_column_wise_nor_linear(step):
 
 @pytest.mark.parametrize("step", [PowerTransformer(), MinMaxScaler(clip=True), FunctionTransformer(np.tanh)])
 def test_not_linear_after_columns_were_mixed(step):
-    assert "is not linear, and works on columns that a step before it has mixed" in refusal(PCA(2), step)
+    assert "is not linear, and an earlier step has already mixed its columns" in refusal(PCA(2), step)
 
 
 def test_what_works_after_columns_were_mixed():
@@ -78,7 +78,7 @@ def test_function_that_may_mix_is_told_what_to_declare():
 
 
 def test_normalizer_of_a_table():
-    assert "divides each row by its norm, in which all columns have a part" in refusal(Normalizer())
+    assert "divides each row by its norm, which depends on all columns" in refusal(Normalizer())
 
 
 def test_step_within_steps_is_named_by_its_path_and_offered_at_the_outermost():
@@ -106,7 +106,7 @@ class TestNotFitted:
             trace([("first", step)], NAMES[:1])
 
     def test_is_named_within_steps(self):
-        with pytest.raises(NotFittedError, match=r"Step 'pca' \(PCA\) is not fitted yet: call fit"):
+        with pytest.raises(NotFittedError, match=r"Step 'pca' \(PCA\) is not fitted yet: fit the pipeline"):
             trace([("pre", make_pipeline(StandardScaler().fit(X), PCA(), "passthrough"))], NAMES)
 
 
@@ -117,10 +117,10 @@ class TestColumns:
 
     def test_missing_columns_are_named(self, people):
         scaler = StandardScaler().fit(people[["age", "income"]])
-        with pytest.raises(ValueError, match="fitted on columns that are missing: 'income'"):
+        with pytest.raises(ValueError, match="fitted on columns that X lacks: 'income'"):
             trace([("scale", scaler)], ["age", "rooms"])
 
     def test_steps_that_do_not_fit_together(self):
         steps = [("scale", StandardScaler().fit(X)), ("pca", PCA().fit(X[:, :2]))]
-        with pytest.raises(UntraceableStepError, match="fitted on 2 columns, the steps before it give 3"):
+        with pytest.raises(UntraceableStepError, match="fitted on 2 columns, but the steps before it give 3"):
             trace(steps, NAMES)

@@ -184,7 +184,7 @@ class TestRawValues:
     @pytest.mark.parametrize("X", [None, 3, "a text", {"a": [1]}, iter(["a text"])])
     def test_what_holds_no_rows(self, X):
         came = "None" if X is None else type(X).__name__
-        with pytest.raises(ValueError, match=f"X must be a table .* but {came} came"):
+        with pytest.raises(ValueError, match=f"X must be a table .* got {came}"):
             raw_values(X)
 
     @pytest.mark.parametrize(

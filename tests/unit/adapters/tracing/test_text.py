@@ -180,7 +180,7 @@ class TestDicts:
 
 
 def test_vectorizer_of_several_columns_is_refused():
-    with pytest.raises(UntraceableStepError, match="reads one column of texts, but gets 2 columns"):
+    with pytest.raises(UntraceableStepError, match="reads one text column, but gets 2 columns"):
         trace([("count", CountVectorizer().fit(TEXTS))], ("a", "b"))
 
 

@@ -115,7 +115,9 @@ def test_own_among_more_duplicates_than_are_looked_at():
 
 def test_leaving_out_one_too_many_is_a_clear_error():
     network = DistanceNetwork(np.eye(3), pooling=Nearest.mean(3))
-    with pytest.raises(ValueError, match=r"Without a row's own center 2 are left, but 3 neighbours count"):
+    with pytest.raises(
+        ValueError, match=r"Without a row's own center only 2 are left, but the pooling needs 3 neighbours"
+    ):
         network.outlierness(np.eye(3), own=[0, -1, -1])
     assert network.outlierness(np.eye(3), own=[-1, -1, -1]).shape == (3,)
 
@@ -299,7 +301,7 @@ def test_weights_beside_a_pooling_are_a_clear_error(unused):
 
 
 def test_anything_else_is_no_pooling():
-    with pytest.raises(TypeError, match=r"pooling must be one of whyodd\.maths\.hard_poolings, but str came"):
+    with pytest.raises(TypeError, match=r"Expected a pooling from whyodd\.maths\.hard_poolings, got str"):
         DistanceNetwork(np.eye(3), pooling="mean")
 
 

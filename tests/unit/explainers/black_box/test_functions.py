@@ -163,7 +163,7 @@ class TestFunction:
         np.testing.assert_allclose(
             loaded.network.student.decompose(ROWS).relevance, e.network.student.decompose(ROWS).relevance
         )
-        with pytest.raises(ValueError, match="The function that was explained is not in the file"):
+        with pytest.raises(ValueError, match="The explained function is not in the file"):
             loaded.network.outlierness(ROWS)
 
 
@@ -209,11 +209,12 @@ class TestModelWithoutAnAdapter:
 
     def test_otherwise_normal_rows_are_asked_for(self):
         with pytest.raises(
-            whyodd.UnsupportedModelError, match=r"Squares is explained by its scores alone.* Pass normal=rows"
+            whyodd.UnsupportedModelError,
+            match=r"Squares is explained from its scores alone.* Pass normal=rows",
         ):
             explain(Squares().fit(NORMAL), normal=None)
         with pytest.raises(
-            whyodd.UnsupportedModelError, match=r"in_scales\(\) is explained by its scores alone"
+            whyodd.UnsupportedModelError, match=r"in_scales\(\) is explained from its scores alone"
         ):
             explain(in_scales, normal=None)
 
@@ -278,7 +279,7 @@ class TestBadInput:
             return scores
 
         with pytest.raises(
-            ValueError, match=r"gives_nan\(\) gave nan for normal row 3, expected finite numbers only"
+            ValueError, match=r"gives_nan\(\) returned nan for normal row 3, expected finite numbers only"
         ):
             explain(gives_nan)
 
@@ -296,12 +297,12 @@ class TestBadInput:
     )
     def test_wrong_shape_is_told(self, function, shape):
         with pytest.raises(
-            ValueError, match=rf"gave scores of shape {shape} for 8 rows, expected \(8,\), high for"
+            ValueError, match=rf"returned scores of shape {shape} for 8 rows, expected \(8,\), high for"
         ):
             explain(function)
 
     def test_no_numbers_are_told(self):
-        with pytest.raises(TypeError, match="gave list, expected numbers: a score for each of 8 rows"):
+        with pytest.raises(TypeError, match="returned list, expected numbers: one score for each of 8 rows"):
             explain(lambda X: ["odd"] * len(X))
 
     def test_failing_in_the_middle_keeps_the_cause(self):
@@ -322,7 +323,7 @@ class TestBadInput:
 
     def test_another_score_each_time_is_warned_of(self):
         random = np.random.default_rng(0)
-        with pytest.warns(UserWarning, match="gives the same row another score"):
+        with pytest.warns(UserWarning, match="gives a row a different score"):
             explain(lambda X: in_scales(X) + 0.1 * random.random(len(X)))
 
     @pytest.mark.parametrize("model", [3, "model", None, Squares, NORMAL])
@@ -339,7 +340,7 @@ class TestBadInput:
             explain(in_scales, normal=NORMAL[:2])
 
     def test_scores_without_bounds_are_told(self):
-        with pytest.raises(ValueError, match="too far apart to be learned"):
+        with pytest.raises(ValueError, match="too far apart to learn from"):
             explain(in_scales, 1e150 * ROWS)
 
     @pytest.mark.parametrize("budget", [3, 1.5, True])
@@ -368,16 +369,16 @@ class TestCost:
         ask.tell_cost(4_000, aloud=False)
         (told,) = caplog.records
         assert told.levelno == logging.WARNING
-        assert told.message.startswith("slow() is called on about 4,000 rows more; at ")
+        assert told.message.startswith("slow() will be called on about 4,000 more rows; at ")
         assert "about 4 min" in told.message
         assert "options={'budget': a smaller number of rows}" in told.message
 
     def test_of_quick_functions_is_told_to_those_who_ask(self, caplog):
         with caplog.at_level(logging.INFO, "whyodd"):
             explain(in_scales)
-        assert [record.levelno for record in caplog.records if "is called on about" in record.message] == [
-            logging.INFO
-        ]
+        assert [
+            record.levelno for record in caplog.records if "will be called on about" in record.message
+        ] == [logging.INFO]
 
     def test_first_answer_that_takes_long_is_waited_for_aloud(self, caplog, monkeypatch):
         monkeypatch.setattr(calling, "_PATIENCE", 0.01)

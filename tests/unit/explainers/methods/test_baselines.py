@@ -281,7 +281,7 @@ class TestTaylor:
         assert parts.relevance[1, 1] > 0.0
 
     def test_threshold_below_all_centers(self):
-        with pytest.raises(ValueError, match=r"threshold=0\.001: no center has so little"):
+        with pytest.raises(ValueError, match=r"threshold=0\.001: no center has an outlierness that low"):
             explained(NETWORKS["gaussian"], "taylor", threshold=0.001)
 
     @pytest.mark.parametrize("value", [-1.0, np.nan, "low", True])
@@ -315,7 +315,7 @@ class TestSobel:
             np.testing.assert_array_equal(per_pixel, per_pixel[..., :1] * np.ones(per_pixel.shape[-1]))
 
     def test_needs_a_shape(self):
-        with pytest.raises(ValueError, match=r"say with options=\{'shape': \(height, width\)\}"):
+        with pytest.raises(ValueError, match=r"pass options=\{'shape': \(height, width\)\}"):
             whyodd.explain(NETWORKS["gaussian"], ROWS, method="sobel")
 
     @pytest.mark.parametrize("shape", [(2, 2), (3,), 3, "3x1"])

@@ -39,8 +39,8 @@ def test_a_degree_that_is_free_is_taken():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gaussian", r"^kernel='gaussian' has q=2, but q=3.0 came. Use kernel='exponential' for it.$"),
-        ("rational_quadratic", r"^kernel='rational_quadratic' has q=2, but q=3.0 came.$"),
+        ("gaussian", r"^kernel='gaussian' has q=2, got q=3.0. Use kernel='exponential' for it.$"),
+        ("rational_quadratic", r"^kernel='rational_quadratic' has q=2, got q=3.0.$"),
     ],
 )
 def test_a_degree_that_is_fixed_is_an_error(name, message):

@@ -102,7 +102,7 @@ class TestFunctionScore:
         score = SampledScore(self.function, 0.0, network(), points=ROWS, values=2.0 * ROWS)
         np.testing.assert_array_equal(score.decompose(ROWS[[2, 0]]).relevance, 2.0 * ROWS[[2, 0]])
         with pytest.raises(
-            ValueError, match=r"Row 1 of X is none of the 6 whose Shapley values were sampled"
+            ValueError, match=r"Row 1 of X is not among the 6 rows whose Shapley values were sampled"
         ):
             score.decompose([ROWS[0], ROWS[0] + 1.0])
 

@@ -90,7 +90,7 @@ class TestNeuralScore:
     [
         ([0.0], [0.0], "not 0"),
         ([np.nan], [1.0], "finite"),
-        ([0.0], [1.0, 2.0], "a shift and a scale per column"),
+        ([0.0], [1.0, 2.0], "one shift and one scale per column"),
     ],
 )
 def test_what_standardises_nothing_is_told(shift, scale, told):

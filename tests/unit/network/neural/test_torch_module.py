@@ -151,11 +151,11 @@ def test_planted_cells_come_first(torch):
 def test_what_is_no_score_is_told(torch):
     with pytest.raises(ValueError, match="expected normal=rows"):
         whyodd.explain(scoring(torch), ROWS)
-    with pytest.raises(ValueError, match=r"gives values of shape \(200, 3\)"):
+    with pytest.raises(ValueError, match=r"returns values of shape \(200, 3\)"):
         module_score(torch.nn.Linear(4, 3), NORMAL)
     with pytest.raises(ValueError, match="NaN or infinite"):
         module_score(torch.nn.Sequential(torch.nn.Linear(4, 1), Rooted(torch)), NORMAL)
-    with pytest.raises(TypeError, match="gives tuple for rows, expected a tensor"):
+    with pytest.raises(TypeError, match="returns tuple for rows, expected a tensor"):
         module_score(Pair(torch), NORMAL)
     with pytest.raises(ValueError, match=r"X has 2 column\(s\)"):
         module_score(scoring(torch), NORMAL).decompose(ROWS[:, :2])
@@ -203,5 +203,5 @@ def test_without_torch_the_extra_is_named():
         "whyodd.explain(Module(), [[1.0]], normal=[[1.0]])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    told = "ModuleNotFoundError: A module of torch needs torch. Run: pip install 'whyodd[torch]'"
+    told = "ModuleNotFoundError: A torch module needs torch. Run: pip install 'whyodd[torch]'"
     assert done.stderr.strip().splitlines()[-1] == told

@@ -80,5 +80,7 @@ def test_what_does_not_fit_together_is_refused(wrong):
         "reference": REFERENCE,
         "is_usual": True,
     }
-    with pytest.raises(ValueError, match=r"must (have|hold|be)"):
+    with pytest.raises(
+        ValueError, match=r"must (have|hold|be)|Expected \w+ of a ProjectedTerms as finite numbers"
+    ):
         ProjectedTerms(**(right | wrong))

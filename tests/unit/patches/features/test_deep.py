@@ -123,7 +123,7 @@ def test_grey_and_opacity(picture, deep):
     np.testing.assert_array_equal(deep(grey), deep(np.repeat(grey, 3, axis=-1)))
     opaque = np.concatenate([picture, np.full((45, 38, 1), 255.0)], axis=-1)
     np.testing.assert_array_equal(deep(opaque), deep(picture))
-    with pytest.raises(ValueError, match="Expected a grey image or one in colour"):
+    with pytest.raises(ValueError, match="Expected a grey or colour image"):
         deep(np.zeros((40, 40, 5)))
 
 

@@ -99,9 +99,9 @@ def test_methods_of_other_units_come_onto_pixels(images):
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (lambda image: image[..., 0], "must give a map of numbers"),
+        (lambda image: image[..., 0], "must return a map of numbers"),
         (lambda image: np.full(image.shape, np.nan), "not finite"),
-        (lambda _: "text", "must give a map of numbers"),
+        (lambda _: "text", "must return a map of numbers"),
         (lambda _: np.zeros((0, 3, 2)), "at least one place"),
         ("depp", "features='depp': expected 'contrast', 'deep'"),
         (3, "features=3"),
@@ -117,7 +117,7 @@ def test_what_does_not_go_with_features_is_told(images):
     detector = whyodd.KNearestNeighbors(1)
     with pytest.raises(ValueError, match="features= is for images"):
         whyodd.PatchModel(detector, (3,), features=blocks_of_two).fit(np.zeros((2, 50)))
-    with pytest.raises(ValueError, match="standardize=True is for raw channels"):
+    with pytest.raises(ValueError, match="standardize=True is only for raw channels"):
         whyodd.PatchModel(detector, features=blocks_of_two, standardize=True).fit(images)
 
 
@@ -125,12 +125,12 @@ def test_features_with_different_numbers_are_told(images):
     model = whyodd.PatchModel(
         whyodd.KNearestNeighbors(1), features=lambda image: np.zeros((4, 4, image.shape[0]))
     )
-    with pytest.raises(ValueError, match="as many features for every image"):
+    with pytest.raises(ValueError, match="the same number of features for every image"):
         model.fit(images)
     fitted = whyodd.PatchModel(
         whyodd.KNearestNeighbors(1), features=lambda x: x[:, :, [0] * (len(x) // 8)]
     ).fit([np.eye(16), np.eye(17)])
-    with pytest.raises(ValueError, match="as many features for every image"):
+    with pytest.raises(ValueError, match="the same number of features for every image"):
         fitted.explain(np.eye(24))
 
 

@@ -90,7 +90,7 @@ PACKED_SHAPE = _field(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "it is no ONNX file"),
+        (b"", "it is not an ONNX file"),
         (b"no network", "cannot be used for features"),
         (network()[:-5], "it is cut short"),
         (with_external_data(True), "its weights are in other files"),
@@ -101,7 +101,7 @@ PACKED_SHAPE = _field(
         (of_shape(2**63, 2), "is larger than the file"),
         (PACKED_SHAPE, "is larger than the file"),
         (_field(25, b"") + network(), "functions or training"),
-        (network() + network(), "it is no ONNX file"),
+        (network() + network(), "it is not an ONNX file"),
         (b"\x3b", "it is damaged"),
         (b"\xff" * 20, "it is damaged"),
     ],
@@ -149,9 +149,9 @@ def test_memory_is_bounded(file):
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ([node("ReduceMean", ["image"], "y", axes=[2, 3], keepdims=0)], "must give maps of features"),
-        ([node("Conv", ["image", "missing"], "y")], "no network that can be run"),
-        ([node("NoSuchThing", ["image"], "y")], "no network that can be run"),
+        ([node("ReduceMean", ["image"], "y", axes=[2, 3], keepdims=0)], "must return feature maps"),
+        ([node("Conv", ["image", "missing"], "y")], "not a network that can be run"),
+        ([node("NoSuchThing", ["image"], "y")], "not a network that can be run"),
         ([node("Conv", ["image", "kernel"], "y", kernel_shape=[99, 99])], "net.onnx"),
     ],
 )

@@ -57,5 +57,5 @@ def test_module_of_the_wrong_shape_is_told():
     import torch
 
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.LazyLinear(3))
-    with pytest.raises(ValueError, match=r"must give a map of features \(1, F, h, w\), but gave \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"must return a feature map \(1, F, h, w\), got \(1, 3\)"):
         TorchFeatures(module)(np.zeros((8, 8, 3)))

@@ -32,9 +32,9 @@ _DRAWN = 10  # steps towards the expected point; each raises the density
 _GRID, _HALVINGS = 16, 20  # the first part of the way that suffices, to 1/16 and then to 1e-7 of it
 _SAME_WAY = 1e-4
 _TOO_MANY = f"more than {MOST_VARIABLES} variables would have to change"
-_NOWHERE = "none of the places near it that were tried is normal"
-_NUMBERS_ONLY = "no change of numbers alone was found that makes it normal"
-_MIXED = "no change of the values that can be told behind a step that mixes columns makes it normal"
+_NOWHERE = "none of the nearby points that were tried is normal"
+_NUMBERS_ONLY = "no change to numbers alone was found that makes it normal"
+_MIXED = "a step mixes columns, and no change to the columns that can still be separated makes it normal"
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ def smallest_change(
     if threshold is None or math.isnan(threshold):
         return [NoChange("there is no threshold below which a row is normal")] * len(e)
     if not offers(e.network, "centers", "neighbors"):
-        return [NoChange("the model knows no normal rows to move towards")] * len(e)
+        return [NoChange("the model keeps no normal rows to move towards")] * len(e)
     if len(e) == 0:
         return []
     results: list[Change | NoChange] = [NoChange("it is not above the threshold")] * len(e)

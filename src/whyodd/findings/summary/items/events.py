@@ -32,7 +32,7 @@ def summarize_events(found: Findings, top: int, checks: bool) -> dict[str, Any]:
     shown, rest = e[: min(top, len(e))], e[min(top, len(e)) :][:_LISTED]
     n_events = len(e) if found.n_odd else 0
     steps = f"{len(found):,} steps"
-    lead = f"None of {steps} is odd. The oddest place is shown all the same."
+    lead = f"None of {steps} is odd. The oddest place is shown anyway."
     if n_events:
         events = "1 event" if n_events == 1 else f"{n_events:,} events"
         share = percent(found.n_odd / len(found))
@@ -43,7 +43,7 @@ def summarize_events(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         "counts": {"rows": len(found), "odd": found.n_odd, "explained": len(e), "shown": len(shown)},
         "scored": "step",
         "timeline": _timeline(e, n_events),
-        "usual_source": "Usual is the range of nearly all normal stretches of the same length.",
+        "usual_source": "Usual means the range of nearly all normal stretches of the same length.",
         "groups": [],
         "anomalies": [_anomaly(found, shown, i) for i in range(len(shown))],
         "rest": [{**_head(rest, i, len(shown) + i + 1), "main": rest.why(i)} for i in range(len(rest))],
@@ -114,7 +114,7 @@ def _near(e: SeriesExplanation, i: int) -> dict[str, Any]:
         ],
         "from": e.series.when(start),
         "to": e.series.when(stop - 1),
-        "caption": f"The darker, the more relevant.{f' By frequency: {bands}.' if bands else ''}",
+        "caption": f"Darker means more relevant.{f' By frequency: {bands}.' if bands else ''}",
     }
 
 

@@ -34,8 +34,8 @@ def judged_item(e: ImageExplanation, i: int, each: int) -> dict[str, Any]:
         "width": shown.width,
         "height": shown.height,
         "close": _close(e, i),
-        "caption": f"{width} × {height} pixels. Odd regions are outlined. Colours say how odd each place is, "
-        "on one scale for all images: purple, red, orange, yellow.",
+        "caption": f"{width} × {height} pixels. Odd regions are outlined. Colours show how odd each place "
+        "is, on one scale for all images: purple, red, orange, yellow.",
     }
 
 

@@ -117,4 +117,4 @@ def _caption(e: TextExplanation, i: int) -> str:
     cut = f"The first {_LONGEST:,} of {length:,} characters. " if length > _LONGEST else ""
     if e.usage is not None:
         return f"{cut}Only the few oddest words are marked." if e.odd_words(i) else cut
-    return f"{cut}The darker a word, the more relevant, on one scale for all messages."
+    return f"{cut}A darker word is more relevant, on one scale for all messages."

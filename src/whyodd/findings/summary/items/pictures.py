@@ -46,8 +46,8 @@ def image_item(e: PatchExplanation, i: int, limit: float, each: int) -> dict[str
         "width": shown.width,
         "height": shown.height,
         "close": [],
-        "caption": f"{width} × {height} pixels. The brighter the colour, the more relevant the pixel, on one "
-        "scale for all images: purple, red, orange, yellow.",
+        "caption": f"{width} × {height} pixels. A brighter pixel is more relevant, on one scale for all "
+        "images: purple, red, orange, yellow.",
     }
 
 

@@ -131,12 +131,12 @@ def range_text(values: NDArray[np.floating]) -> str:
 
 def _caption(e: PatchExplanation, i: int) -> str:
     item, n_jumps = e.items[i], e.items[i].jumps.size
-    told = [f"{len(item.given):,} time steps; the darker, the more relevant."]
+    told = [f"{len(item.given):,} time steps; darker means more relevant."]
     if len(e.channels) > REASONS:
         told.insert(0, f"The {REASONS} channels of {len(e.channels)} with the most relevance.")
     if e.n_windows[i] and e.outlierness[i] > 0.0 and e.model.prepare is None:
         window = place_text(e.strangest(i), item)
-        told.append(f"Below, the ranges are those at {window}, and of the normal window most like it.")
+        told.append(f"The ranges below belong to {window}, and to the normal window most like it.")
     if n_jumps:
         told.append(f"{n_jumps:,} {'jumps' if n_jumps > 1 else 'jump'} in time, shown as gaps.")
     return " ".join(told)

@@ -107,12 +107,12 @@ def _of_series(e: PatchExplanation, shown: PatchExplanation) -> _Teller:  # noqa
 
 def _of_messages(e: TextExplanation, shown: TextExplanation) -> _Teller:
     limit = strongest(shown)
-    usual = "" if e.usage is None else "Usual is the median of the normal messages of like length."
+    usual = "" if e.usage is None else "Usual means the median of normal messages of similar length."
     return _Teller(lambda e, i: message_item(e, i, limit), message_reasons, _first_term, usual, [])
 
 
-_USUAL_IMAGE = "Usual is the mean of the normal images, each judged by what was learned from the others."
-_WINDOWS = "Usual is the mean outlierness of the windows of training, each without itself."
+_USUAL_IMAGE = "Usual means the mean of the normal images, each judged by a model of the others."
+_WINDOWS = "Usual means the mean outlierness of the training windows, each judged without itself."
 # Kind of item -> how it is told, given all items and those that are shown.
 _TELLERS: dict[str, Callable[[Any, Any], _Teller]] = {
     "images": _of_images,
@@ -182,18 +182,20 @@ def _notes_on_sizes(e: ImageExplanation) -> list[str]:
     sizes = {data.shape[:2] for data in e.data}
     if len(sizes) == 1:
         return []
-    return ["The images differ in size. Outlierness is near that of the oddest place, whatever the size."]
+    return ["The images differ in size. Outlierness follows the oddest place, whatever the size."]
 
 
 def _notes_on_windows(e: PatchExplanation) -> list[str]:
     nouns, found = e.kind.nouns, []
     if len({data.shape for data in e.data}) > 1:
         found.append(
-            f"The {nouns} differ in size. Outlierness is the sum over all windows, so that large "
-            "ones have more of it."
+            f"The {nouns} differ in size. Outlierness is the sum over all windows, so larger ones have more "
+            "of it."
         )
     if n_twins := sum(twin is not None for twin in e.twins):
-        found.append(f"{n_twins:,} of the {nouns} were in training, and were compared without themselves.")
+        found.append(
+            f"{n_twins:,} of the {nouns} were in the training data. Each of these was judged without itself."
+        )
     if e.model.prepare is not None:
-        found.append(f"The model prepares {nouns} first: relevance is that of what it makes of them.")
+        found.append(f"The model prepares {nouns} first: relevance refers to the prepared {nouns}.")
     return found

@@ -28,7 +28,7 @@ def few_reasons_panel(e: Explanation) -> dict[str, Any]:
     shares = named_shares(e)
     share = float(np.median(shares)) if shares.size else np.nan
     if not np.isfinite(share):
-        return panel(_FEW_TITLE, "not measured", "unknown", "There is nothing that was explained.")
+        return panel(_FEW_TITLE, "not measured", "unknown", "Nothing was explained.")
     verdict = "good" if share >= _MOST else "fair" if share >= _SOME else "poor"
     whole = "outlierness" if e.is_additive else "relevance"
     sentence = f"The three main reasons of a typical row hold {percent(share)} of its {whole}."
@@ -52,22 +52,22 @@ def normal_rows_panel(e: Explanation, threshold: float | None) -> dict[str, Any]
     share = float(((known > threshold) & (known > _ALIKE * e.outlierness)).mean())
     verdict = "good" if share <= _FEW else "fair" if share <= _MANY else "poor"
     told = "None" if share == 0.0 else percent(share)
-    sentence = f"{told} of the rows are compared most of all with a known row that is about as odd."
+    sentence = f"{told} of the rows are compared mainly with a known row that is about as odd."
     return panel(_NORMAL_TITLE, percent(1.0 - share), verdict, f"{sentence} {_NORMAL_ADVICE[verdict]}")
 
 
 _FEW_TITLE, _NORMAL_TITLE = "Few reasons", "Compared with normal rows"
 _FEW_ADVICE = {
-    "good": "They are most of the story.",
-    "fair": "Look at the other reasons, too.",
-    "poor": "Many small reasons make rows odd: do not take the first three for the cause.",
+    "good": "They cover most of it.",
+    "fair": "Look at the other reasons as well.",
+    "poor": "Many small reasons make rows odd: the first three alone are not the cause.",
 }
-_NOT_KNOWN = "The model has no threshold, or no rows, to judge the rows it compares with by."
+_NOT_KNOWN = "The model has no threshold or no rows, so the rows it compares with cannot be checked."
 _NORMAL_ADVICE = {
-    "good": "What is called expected is indeed normal.",
-    "fair": "Where it says so beside a nearest row, what is expected is not what is usual.",
+    "good": "The expected values come from normal rows.",
+    "fair": "Where a note beside a nearest row says so, the expected value is not a usual one.",
     "poor": (
-        "Expected values are often those of other odd rows, and a value may be called too low that is far "
-        "above what is usual: mind the usual ranges. It helps to learn from rows known to be normal."
+        "Expected values often come from other odd rows, so a value may be called too low although it is "
+        "far above usual. Check the usual ranges. Training on rows known to be normal helps."
     ),
 }

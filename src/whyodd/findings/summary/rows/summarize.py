@@ -69,7 +69,7 @@ def _trust(found: Findings, listed: Explanation, threshold: float) -> dict[str, 
     return {**told, "panels": [*told["panels"], *([rests_on_panel(found.audit())] if has_choice else [])]}
 
 
-_NONE_IS_ODD = "No row is above the threshold. The {n} oddest are shown all the same."
+_NONE_IS_ODD = "No row is above the threshold. The {n} oddest are shown anyway."
 
 
 def _group(group: ReasonGroup, n_listed: int) -> dict[str, Any]:

@@ -202,11 +202,11 @@ def _advice(advice: Mapping[str, str], verdict: str, method: str) -> str:
 def _hindrance(e: Explanation) -> str | None:
     """Why relevance cannot be put into an order, if it cannot."""
     if len(e) == 0:
-        return "Nothing is odd: there is no outlierness to explain."
+        return "Nothing is odd, so there is no outlierness to explain."
     if e.relevance.shape[1] < 2:
-        return "There is one variable only: it is all of the reason."
+        return "There is only one variable, so it is the whole reason."
     if not np.isfinite(e.relevance).all():
-        return "Some relevance is not a number: variables cannot be put in order by it."
+        return "Some relevance values are not numbers, so the variables cannot be ranked."
     return None
 
 
@@ -221,31 +221,33 @@ def _unknown(title: str, sentence: str) -> dict[str, Any]:
     return panel(title, "not measured", "unknown", sentence)
 
 
-_FOREIGN = "Other rows cannot be explained by {method}, which is no method of whyodd: nothing can be moved."
-_NOTHING_MOVES = "No variable varies among the normal rows: there is no scale to move a row by a little."
+_FOREIGN = "{method} is not a whyodd method, so it cannot explain slightly changed rows."
+_NOTHING_MOVES = "No variable varies among the normal rows, so there is no scale for a small change."
 _FLIPPED = (
-    "Differences from normal rows were taken out of each row, the most relevant variable first. On the way "
-    "{own} of the outlierness was left on average; {nearest} if the nearest normal row says what goes first, "
-    "{random} in random order. Less is better; measured on {which}."
+    "Differences from normal rows were removed from each row, the most relevant variable first. On the way "
+    "{own} of the outlierness was left on average. Two other orders leave {nearest} (differences from the "
+    "nearest normal row) and {random} (random). Less is better; measured on {which}."
 )
 _FLIPPED_ADVICE = {
     "good": "The variables named first are those that matter to the model.",
-    "fair": "The variables named first matter to the model, about as those of the nearest normal row do.",
-    "poor": (
-        "The order of the reasons tells little about the model: compare values with the expected ones "
-        "instead."
+    "fair": (
+        "The variables named first matter to the model, about as much as those that differ most from "
+        "the nearest normal row."
     ),
-    "unknown": "These are too few rows to tell the difference from chance.",
+    "poor": (
+        "The order of the reasons says little about the model: compare values with the expected ones instead."
+    ),
+    "unknown": "There are too few rows to distinguish the difference from chance.",
 }
 _MOVED = (
     "If all values of a typical row change by a hundredth of their standard deviation, {share} of the "
     "relevance moves to other variables."
 )
 _MOVED_ADVICE = {
-    "good": "Rows that hardly differ have the same reasons.",
+    "good": "Nearly equal rows have the same reasons.",
     "fair": "The main reasons stay; do not read much into small differences between shares.",
     "poor": (
-        "Rows that hardly differ have different reasons: do not rely on their order. If the "
-        "model has a bandwidth, a larger one makes reasons steadier."
+        "Nearly equal rows have different reasons: do not rely on their order. If the model has a "
+        "bandwidth, a larger one makes the reasons more stable."
     ),
 }

@@ -38,9 +38,7 @@ _MOST_ROWS = 100_000
 _MOST_DRAWN = 2_000  # rows of which a picture shows no more than of all
 # With fewer the middle 90 % says little.
 _FEWEST_ROWS = 20
-_UNKNOWN = (
-    "What is usual is not known: neither the rows the model was trained on nor enough others are at hand."
-)
+_UNKNOWN = "Usual ranges are unknown: neither the training rows nor enough other rows are available."
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _of_comparisons(e: Explanation, comparisons: Comparisons) -> Usual:
         return comparisons.usual_range(places[name]), comparisons.usual_shares(places[name])
 
     n = len(comparisons.network.usual)
-    source = _sentence(f"{n:,} usual rows, those learned from without the oddest")
+    source = _sentence(f"{n:,} usual rows: the training rows without the oddest")
     return Usual(source, summary, lambda name: _equally(comparisons.usual.numbers[places[name]]))
 
 
@@ -132,7 +130,7 @@ def _of_table(normal: Any, e: Explanation) -> Usual:
         form = None if e.variables is None else e.variables.format_at(places[name])
         return _equally(_values(frame[name]) if form is None else _read(frame[name], form))
 
-    source = _sentence(f"the {n:,} rows the model was trained on")
+    source = _sentence(f"the {n:,} training rows")
     return _of_columns(source, column)
 
 

@@ -357,13 +357,13 @@ def test_rows_without_a_change_say_why():
     inside = smallest_change(e, 1e6)
     assert {change.reason for change in inside} == {"it is not above the threshold"}
     nowhere = smallest_change(e, 1e-3)
-    assert {change.reason for change in nowhere} == {"none of the places near it that were tried is normal"}
+    assert {change.reason for change in nowhere} == {"none of the nearby points that were tried is normal"}
     for unknown in (None, float("nan")):
         assert {change.reason for change in smallest_change(e, unknown)} == {
             "there is no threshold below which a row is normal"
         }
     linear = whyodd.explain(SGDOneClassSVM(random_state=0).fit(NORMAL), ODD)
-    assert all("knows no normal rows" in change.reason for change in smallest_change(linear, 0.0))
+    assert all("keeps no normal rows" in change.reason for change in smallest_change(linear, 0.0))
 
 
 def test_a_change_of_very_many_variables_is_none():

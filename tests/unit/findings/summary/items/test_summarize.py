@@ -397,7 +397,7 @@ def test_a_reader_learns_what_numbers_depend_on(images):
     notes = summarize_items(model.explain([first, second]), notes=["mine"])["notes"]
     assert notes[0] == "mine"
     assert any("differ in size" in note for note in notes)
-    assert any("2 of the images were in training" in note for note in notes)
+    assert any("2 of the images were in the training data" in note for note in notes)
     assert any("prepares images first" in note for note in notes)
     assert summarize_items(images)["notes"] == []
     assert float(conservation_gap(images).max()) < 1e-6

@@ -202,7 +202,7 @@ class TestLinks:
         whole = render(summary)
         assert whole.count('<a class="to" href="#u') > 3
         small = render(summary, limit=len(whole.encode()) - 4_000)
-        assert "nearest to them: they are left out" in small
+        assert "nearest known rows are left out" in small
         assert 'href="#u' not in small
         assert len(small.encode()) <= len(whole.encode()) - 4_000
 

@@ -249,7 +249,7 @@ def test_threshold_can_be_chosen(e):
     assert chosen["threshold"]["source"] == "The threshold: drawn by lot."
     assert chosen["counts"]["odd"] == 0
     assert len(chosen["anomalies"]) == 10
-    assert chosen["notes"] == ["No row is above the threshold. The 10 oddest are shown all the same."]
+    assert chosen["notes"] == ["No row is above the threshold. The 10 oddest are shown anyway."]
 
 
 def test_model_without_a_threshold():

@@ -159,7 +159,7 @@ def unknown_cases():
 
 
 def test_what_a_model_cannot_do_is_left_out():
-    """A linear score knows no normal rows: nothing can be flipped, moved by their spread, or compared."""
+    """A linear score keeps no normal rows: nothing can be flipped, moved by their spread, or compared."""
     e = whyodd.explain(SGDOneClassSVM(random_state=0).fit(NORMAL), ROWS)
     titles = {panel["title"] for panel in trust(e)["panels"]}
     assert titles <= {"Parts add up", "Explained by single reasons", "Few reasons"}
