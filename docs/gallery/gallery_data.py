@@ -15,10 +15,11 @@ from pathlib import Path
 # Folder of a data set -> where its public original is.
 ORIGINALS = {
     "adbench": "https://github.com/Minqi824/ADBench (adbench/datasets/Classical)",
-    "asd": "https://github.com/zhhlee/InterFusion (data/processed, converted to .npz)",
     "magnetic_tile": "https://github.com/abin24/Magnetic-tile-defect-datasets.",
     "nab": "https://github.com/numenta/NAB (data/realKnownCause, gzipped)",
     "nsl_kdd": "https://www.unb.ca/cic/datasets/nsl.html (as .csv.gz with a header)",
+    "smd": "https://github.com/NetManAIOps/OmniAnomaly (ServerMachineDataset, as .npz)",
+    "ucr_anomaly": "https://www.cs.ucr.edu/~eamonn/time_series_data_2018 (as .txt.gz)",
     "wikipedia_toxicity": "https://figshare.com/articles/dataset/4054689 (as .tsv.gz)",
 }
 _HERE = Path(__file__).resolve().parent
