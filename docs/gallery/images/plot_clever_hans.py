@@ -2,16 +2,18 @@
 Right for the wrong reason
 ==========================
 
-Clever Hans was a horse that could do sums, until someone noticed that it watched its master's face. Models do that too. Here a detector
-finds all the odd pictures, and it is worthless. One heatmap does not show that. Many together do.
+Clever Hans was a horse that could do sums, until someone noticed that it watched its master's face. Models do
+that too. Here a detector finds all the odd pictures, and it is worthless. One heatmap does not show that.
+Many together do.
 """
 
 # %%
 # A trick
 # -------
 #
-# Laboratory A photographs clean gravel. Laboratory B photographs gravel that is said to be polluted. B's camera puts a small white stamp into
-# a corner. In truth all pictures are parts of the *same* photograph, which comes with scikit-image: there is no pollution to see.
+# Laboratory A photographs clean gravel. Laboratory B photographs gravel that is said to be polluted. B's
+# camera puts a small white stamp into a corner. In truth all pictures are parts of the *same* photograph,
+# which comes with scikit-image: there is no pollution to see.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,7 +60,8 @@ print(f"ROC AUC, polluted against clean: {auc(e):.2f}")
 # The audit
 # ---------
 #
-# ``whyodd.audit`` looks at many explanations at once, and tells which places have the relevance over and over again.
+# ``whyodd.audit`` looks at many explanations at once, and tells which places have the relevance over and over
+# again.
 
 audit = whyodd.audit(e[np.arange(30, 60)])
 print(audit.note)
@@ -79,7 +82,7 @@ print("note of the audit:", whyodd.audit(cut[np.arange(30, 60)]).note)
 # %%
 # Without the stamp the detector only guesses.
 #
-# **What to do next:** audit every detector that is too good to be true. ``found.audit()`` does it for tables and images, and reports have the note
-# on their first page.
+# **What to do next:** audit every detector that is too good to be true. ``found.audit()`` does it for tables
+# and images, and reports have the note on their first page.
 
 plt.show()

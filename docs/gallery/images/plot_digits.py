@@ -2,8 +2,8 @@
 A digit that is not quite a zero
 ================================
 
-A one-class SVM has learned handwritten zeros, and nothing else. It meets other digits. Which of them look most and least like a
-zero, and which pixels say so?
+A one-class SVM has learned handwritten zeros, and nothing else. It meets other digits. Which of them look
+most and least like a zero, and which pixels say so?
 """
 
 # %%
@@ -40,8 +40,8 @@ for digit in range(10):
     print(f"{digit}: mean outlierness {e.outlierness[label == digit].mean():.2f}")
 
 # %%
-# For each digit, the picture of median outlierness above, and its relevance below. The redder a pixel, the more it differs from what
-# a zero has there.
+# For each digit, the picture of median outlierness above, and its relevance below. The redder a pixel, the
+# more it differs from what a zero has there.
 
 typical = []
 for digit in range(10):
@@ -57,8 +57,8 @@ for ax in axes.flat:
     ax.set_axis_off()
 
 # %%
-# A zero has a hole in the middle. Most other digits have ink there, and that is why they are odd. The zero itself has little relevance
-# anywhere.
+# A zero has a hole in the middle. Most other digits have ink there, and that is why they are odd. The zero
+# itself has little relevance anywhere.
 #
 # In words
 # --------
@@ -71,7 +71,8 @@ named = whyodd.explain(OneClassSVM(nu=0.1, gamma=0.001).fit(pd.DataFrame(zeros[:
 print(f"{named.why(0)}.")
 
 # %%
-# **What to do next:** look at the zeros that are odd themselves. They are the ones that people, too, would ask about.
+# **What to do next:** look at the zeros that are odd themselves. They are the ones that people, too, would
+# ask about.
 
 odd_zeros = e[np.flatnonzero(label == 0)].top(6)
 figure, axes = plt.subplots(1, 6, figsize=(7, 1.6), layout="constrained")

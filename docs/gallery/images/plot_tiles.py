@@ -2,16 +2,17 @@
 A speck that the inspectors overlooked
 ======================================
 
-Magnetic tiles are photographed before they go into motors. The photographs are sorted into good ones and defective ones. whyodd
-learns from good tiles only. It then finds defects it has never seen, and also a good tile that is not so good.
+Magnetic tiles are photographed before they go into motors. The photographs are sorted into good ones and
+defective ones. whyodd learns from good tiles only. It then finds defects it has never seen, and also a good
+tile that is not so good.
 """
 
 # %%
 # Learn from twelve good tiles
 # ----------------------------
 #
-# ``features="contrast"`` compares places by their local contrast. With ``pip install 'whyodd[deep]'`` and the default setting a
-# small pretrained network looks at them as well, which finds more, and takes longer.
+# ``features="contrast"`` compares places by their local contrast. With ``pip install 'whyodd[deep]'`` and the
+# default setting a small pretrained network looks at them as well, which finds more, and takes longer.
 
 import gallery_data
 import matplotlib.pyplot as plt
@@ -51,15 +52,16 @@ for i, position in enumerate(found.order):
 # Where?
 # ------
 #
-# Each row shows a tile, what makes it odd, and its edges for comparison. Edges are everywhere; what is odd is not.
+# Each row shows a tile, what makes it odd, and its edges for comparison. Edges are everywhere; what is odd is
+# not.
 
 figure = whyodd.plots.heatmaps(found.top(4))
 
 # %%
-# One of the odd tiles is a "good" one. Look closely at the bright place: there is a dark speck on it, and a scratch to the
-# right of it. It was in the folder of good tiles.
+# One of the odd tiles is a "good" one. Look closely at the bright place: there is a dark speck on it, and a
+# scratch to the right of it. It was in the folder of good tiles.
 #
-# **What to do next:** let someone sort that tile again. On the command line, ``whyodd image good/ today/ --out heatmaps/``
-# does all this for folders of pictures.
+# **What to do next:** let someone sort that tile again. On the command line, ``whyodd image good/ today/
+# --out heatmaps/`` does all this for folders of pictures.
 
 plt.show()

@@ -2,8 +2,9 @@
 Rude words, without a list of rude words
 ========================================
 
-A forum wants to know which comments to look at first. There is no list of bad words, and there are no labels to learn from. whyodd learns how
-neutral comments use words, and marks the few words that make another comment odd. (Be warned: the comments are real, and some are rude.)
+A forum wants to know which comments to look at first. There is no list of bad words, and there are no labels
+to learn from. whyodd learns how neutral comments use words, and marks the few words that make another comment
+odd. (Be warned: the comments are real, and some are rude.)
 """
 
 # %%
@@ -36,11 +37,14 @@ found = whyodd.find(others["comment"].tolist(), model=model)
 toxic = others["toxic"].to_numpy() == 1
 print(found.headline)
 print(f"ROC AUC, toxic against others: {roc_auc_score(toxic, found.outlierness):.2f}")
-print(f"Of the 20 oddest comments {toxic[found.order[:20]].sum()} are toxic; of all comments {toxic.mean():.0%}.")
+print(
+    f"Of the 20 oddest comments {toxic[found.order[:20]].sum()} are toxic; of all comments {toxic.mean():.0%}."
+)
 
 # %%
-# The oddest comments are mostly rude, though the model has no idea what is rude: such words are just not used by polite people. For the
-# whole list it is a weak judge. It finds what is *odd*, and not everything that is odd is toxic.
+# The oddest comments are mostly rude, though the model has no idea what is rude: such words are just not used
+# by polite people. For the whole list it is a weak judge. It finds what is *odd*, and not everything that is
+# odd is toxic.
 #
 # Which words?
 # ------------
@@ -64,7 +68,8 @@ ax.set(xlabel="the oddest so many comments", ylabel="are toxic", ylim=(0, 1))
 ax.yaxis.set_major_formatter("{x:.0%}")
 
 # %%
-# **What to do next:** let moderators start at the top of the list, and stop when it is no longer worth their time. As soon as they have judged some
-# hundred comments, train a classifier on these: a list of odd comments is a good place to collect labels.
+# **What to do next:** let moderators start at the top of the list, and stop when it is no longer worth their
+# time. As soon as they have judged some hundred comments, train a classifier on these: a list of odd comments
+# is a good place to collect labels.
 
 plt.show()

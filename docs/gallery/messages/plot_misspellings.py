@@ -2,15 +2,17 @@
 Find the typing mistakes in a manual
 ====================================
 
-A spelling checker knows a dictionary, but not your special words. A model of your own texts knows both. It learns from texts that were
-proofread, judges runs of five letters rather than whole words, and so finds words that are *written* in an odd way.
+A spelling checker knows a dictionary, but not your special words. A model of your own texts knows both. It
+learns from texts that were proofread, judges runs of five letters rather than whole words, and so finds words
+that are *written* in an odd way.
 """
 
 # %%
 # Texts that come with Python packages
 # ------------------------------------
 #
-# The documentation of NumPy, SciPy and scikit-learn was proofread by many people. We cut it into sentences, in small letters.
+# The documentation of NumPy, SciPy and scikit-learn was proofread by many people. We cut it into sentences,
+# in small letters.
 
 import importlib
 import inspect
@@ -21,10 +23,15 @@ import numpy as np
 
 import whyodd
 
-MODULES = """numpy.linalg scipy.stats scipy.signal scipy.optimize scipy.ndimage scipy.linalg sklearn.cluster sklearn.decomposition
-sklearn.ensemble sklearn.linear_model sklearn.neighbors sklearn.svm sklearn.metrics sklearn.preprocessing sklearn.model_selection"""
+MODULES = """
+numpy.linalg scipy.stats scipy.signal scipy.optimize scipy.ndimage scipy.linalg sklearn.cluster
+sklearn.decomposition sklearn.ensemble sklearn.linear_model sklearn.neighbors sklearn.svm
+sklearn.metrics sklearn.preprocessing sklearn.model_selection
+"""
 modules = [importlib.import_module(name) for name in MODULES.split()]
-documents = [inspect.getdoc(one) or "" for module in modules for _, one in inspect.getmembers(module, callable)]
+documents = [
+    inspect.getdoc(one) or "" for module in modules for _, one in inspect.getmembers(module, callable)
+]
 sentences = {" ".join(one.split()) for text in documents for one in re.split(r"(?<=[.:])\s+|\n\n", text)}
 plain = re.compile(r"[A-Z][a-z ,'-]{40,160}\.")
 sentences = sorted(one.lower() for one in sentences if plain.fullmatch(one))
@@ -61,7 +68,8 @@ model = whyodd.TextModel(subwords=True).fit(known)
 found = whyodd.find(new, model=model)
 first = found.order[: len(mistakes)]
 hits = sum(int(i) in mistakes for i in first)
-print(f"{hits} of the {len(mistakes)} oddest sentences have a mistake (by chance {len(mistakes) ** 2 / len(new):.0f}).\n")
+chance = len(mistakes) ** 2 / len(new)
+print(f"{hits} of the {len(mistakes)} oddest sentences have a mistake (by chance {chance:.0f}).\n")
 for rank in range(4):
     i = int(found.order[rank])
     print(f"{mistakes.get(i, 'no mistake')}: {found.why(rank, k=1)}.\n")
@@ -81,6 +89,7 @@ ax.set_yticks([0, 1], labels=list(ranks))
 ax.set(xlabel="rank of the sentences with a mistake, the oddest first", ylim=(-0.5, 1.5), xlim=(0, 101))
 
 # %%
-# **What to do next:** fit the model to the manuals of your own firm. It learns the names of your products from them, and no dictionary does.
+# **What to do next:** fit the model to the manuals of your own firm. It learns the names of your products
+# from them, and no dictionary does.
 
 plt.show()

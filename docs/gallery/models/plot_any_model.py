@@ -2,16 +2,16 @@
 Explain a score that you cannot look into
 =========================================
 
-The bank's scoring function is a black box: rows go in, numbers come out. whyodd can explain it all the same, from its answers alone. It also tells how far to trust
-that.
+A scoring function is a black box: rows go in, numbers come out. whyodd can explain it all the same, from its
+answers alone. It also tells how far to trust that.
 """
 
 # %%
 # A black box
 # -----------
 #
-# For us it is a function. Inside is something whyodd has no formula for: the disagreement of a few hundred trees that were taught to tell real wines from
-# shuffled ones.
+# For us it is a function. Inside is something whyodd has no formula for: the disagreement of a few hundred
+# trees that were taught to tell real wines from shuffled ones.
 
 import logging
 
@@ -19,6 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import whyodd
 
@@ -27,7 +29,9 @@ wines = load_wine(as_frame=True).data
 rng = np.random.default_rng(0)
 shuffled = wines.apply(lambda column: rng.permutation(column.to_numpy()))
 rows = np.concatenate([wines.to_numpy(), shuffled.to_numpy()])
-forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=0).fit(rows, np.arange(len(rows)) >= len(wines))
+forest = RandomForestClassifier(200, min_samples_leaf=5, random_state=0).fit(
+    rows, np.arange(len(rows)) >= len(wines)
+)
 
 
 def black_box(X):
@@ -39,34 +43,46 @@ def black_box(X):
 # Explain it by its answers
 # -------------------------
 #
-# ``normal`` says what is normal. whyodd asks the function about many rows in between, and teaches a student that it can take apart. The fidelity says how well
-# the student knows the function.
+# ``normal`` says what is normal. whyodd asks the function about many rows in between, and teaches a student
+# that it can take apart. The fidelity says how well the student knows the function.
 
 odd = wines.iloc[[121]].assign(flavanoids=0.5)
 e = whyodd.explain(black_box, odd, normal=wines, random_state=0)
 print(f"The black box says {black_box(odd)[0]:.2f}; a usual wine has {np.median(black_box(wines)):.2f}.")
 print(f"{e.why(0, k=2)}.")
-print("exactness:", e.exactness, "| fidelity:", {name: round(value, 2) for name, value in (e.fidelity or {}).items()})
+print(
+    "exactness:",
+    e.exactness,
+    "| fidelity:",
+    {name: round(value, 2) for name, value in (e.fidelity or {}).items()},
+)
 ax = whyodd.plots.bars(e, 0, k=6)
 
 # %%
 # A model of your own in units that people understand
 # ---------------------------------------------------
 #
-# With models that whyodd knows, ``normal=`` does something else: it calibrates. The plain score of a one-class SVM means nothing by itself. Divided by what is
-# usual, an outlierness of 3 means three times as odd as a usual row.
+# With models that whyodd knows, ``normal=`` does something else: it calibrates. The plain score of a
+# one-class SVM means nothing by itself. Divided by what is usual, an outlierness of 3 means three times as
+# odd as a usual row.
 
-known, others = wines[:120], wines[120:]
-model = whyodd.OneClassSVM(nu=0.2).fit(((known - known.mean()) / known.std()).to_numpy())
-scaled = ((wines - known.mean()) / known.std()).to_numpy()
-plain = whyodd.explain(model, scaled[120:])
-calibrated = whyodd.explain(model, scaled[120:], normal="training")
+mixed = wines.sample(frac=1, random_state=0)
+known, normal, others = mixed[:90], mixed[90:130], mixed[130:]
+model = make_pipeline(StandardScaler(), whyodd.OneClassSVM(nu=0.2)).fit(known)
+plain = whyodd.explain(model, others)
+calibrated = whyodd.explain(model, others, normal=normal)
+print(
+    f"the median wine: {np.median(plain.outlierness):.2f} before, {np.median(calibrated.outlierness):.2f} after"
+)
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-for ax, explanation, name in zip(axes, (plain, calibrated), ("plain score", "times as odd as usual"), strict=True):
+for ax, explanation, name in zip(
+    axes, (plain, calibrated), ("plain score", "times as odd as usual"), strict=True
+):
     ax.hist(explanation.outlierness, bins=20, color="#0072B2")
     ax.set(xlabel=name, ylabel="wines")
 
 # %%
-# **What to do next:** if the fidelity is low, believe the reasons less, and give the explanation a larger budget: ``options={"budget": 20_000}``.
+# **What to do next:** if the fidelity is low, believe the reasons less, and give the explanation a larger
+# budget: ``options={"budget": 20_000}``.
 
 plt.show()

@@ -2,8 +2,9 @@
 Why did the isolation forest flag this car?
 ===========================================
 
-An isolation forest is quick and popular, and silent about its reasons. Here it stands at the end of a scikit-learn pipeline, behind an imputer, a
-scaler and an encoder of words. whyodd explains the whole pipeline in the columns of the table.
+An isolation forest is quick and popular, and silent about its reasons. Here it stands at the end of a
+scikit-learn pipeline, behind an imputer, a scaler and an encoder of words. whyodd explains the whole pipeline
+in the columns of the table.
 """
 
 # %%
@@ -35,7 +36,8 @@ model = make_pipeline(columns, IsolationForest(contamination=0.02, random_state=
 # The reasons
 # -----------
 #
-# The relevance of a column is its Shapley value: what it takes off the path of the row through the trees. It is exact, not sampled.
+# The relevance of a column is its Shapley value: what it takes off the path of the row through the trees. It
+# is exact, not sampled.
 
 e = whyodd.explain(model, cars)
 print("exactness:", e.exactness)
@@ -44,7 +46,9 @@ for one in e.top(3):
 ax = whyodd.plots.waterfall(e.top(1), k=6)
 
 # %%
-# The sentences tell where the trees cut: beyond which value the car is alone.
+# The sentences tell where the trees cut: beyond which value the car is alone. And they tell something about
+# the *pipeline*: a main reason is the origin. Most cars are American, and the encoder turns that into three
+# columns, which the trees cut again and again. Did we want that?
 #
 # All cars at a glance
 # --------------------
@@ -54,14 +58,15 @@ ax = whyodd.plots.waterfall(e.top(1), k=6)
 ax = whyodd.plots.beeswarm(e, k=7)
 
 # %%
-# Compare with what whyodd finds by itself in :ref:`sphx_glr_auto_gallery_tables_plot_cars.py`. The forest looks at one column after the other, and
-# so it likes extreme values. Where is the wagon whose *combination* of weight and engine is impossible?
+# Compare with what whyodd finds by itself in :ref:`sphx_glr_auto_gallery_tables_plot_cars.py`. The forest
+# looks at one column after the other, and so it likes extreme values. Where is the wagon whose *combination*
+# of weight and engine is impossible?
 
 rank = (e.outlierness > e.outlierness[names == "buick estate wagon (sw)"][0]).sum() + 1
 print(f"The forest ranks it {rank} of {len(cars)}.")
 
 # %%
-# **What to do next:** if the reasons of your detector do not convince you, try another detector. The explanation shows what the model looks at,
-# not what it should look at.
+# **What to do next:** if the reasons of your detector do not convince you, try another detector. The
+# explanation shows what the model looks at, not what it should look at.
 
 plt.show()

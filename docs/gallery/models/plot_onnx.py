@@ -2,8 +2,8 @@
 Reasons on a machine without Python
 ===================================
 
-The model was made in a notebook, but it must run in a factory: in C++, without whyodd. An ONNX file can hold the score *and* the reasons. We export a model, run it with
-onnxruntime, and check that both agree.
+The model was made in a notebook, but it must run in a factory: in C++, without whyodd. An ONNX file can hold
+the score *and* the reasons. We export a model, run it with onnxruntime, and check that both agree.
 """
 
 # %%
@@ -41,7 +41,9 @@ typo = wines.iloc[[0]].assign(magnesium=300.0)
 inputs = {"X": typo.to_numpy(dtype=np.float32)}
 outlierness, relevance, is_odd = session.run(["outlierness", "relevance", "is_odd"], inputs)
 first = int(np.argmax(relevance[0]))
-print(f"odd: {bool(is_odd[0])}; first reason: {columns[first]}, {relevance[0, first] / outlierness[0]:.0%} of the outlierness")
+print(
+    f"odd: {bool(is_odd[0])}; first reason: {columns[first]}, {relevance[0, first] / outlierness[0]:.0%} of the outlierness"
+)
 
 # %%
 # Is it the same?
@@ -64,6 +66,7 @@ right.plot(e.relevance.ravel(), exported.ravel(), ".", color="#0072B2", markersi
 right.set(xlabel="relevance by whyodd", ylabel="by the ONNX file", title="all wines, all columns")
 
 # %%
-# **What to do next:** see the guide on production for what can be exported. Committees and forests cannot; for these there are MLflow, Dask and Spark.
+# **What to do next:** see the guide on production for what can be exported. Committees and forests cannot;
+# for these there are MLflow, Dask and Spark.
 
 plt.show()

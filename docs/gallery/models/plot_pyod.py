@@ -2,8 +2,8 @@
 Three detectors, one tumour, three opinions
 ===========================================
 
-PyOD has dozens of detectors. They disagree, and it is hard to tell why. We fit three of them, all on benign tumours, and let whyodd explain the same
-malignant one by each.
+PyOD has dozens of detectors. They disagree, and it is hard to tell why. We fit three of them, all on benign
+tumours, and let whyodd explain the same malignant one by each.
 """
 
 # %%
@@ -58,7 +58,10 @@ for name, e in explanations.items():
 
 # %%
 shares = pd.DataFrame(
-    {name: pd.Series(e.relevance[tumour] / e.outlierness[tumour], known.columns) for name, e in explanations.items()}
+    {
+        name: pd.Series(e.relevance[tumour] / e.outlierness[tumour], known.columns)
+        for name, e in explanations.items()
+    }
 )
 top = shares.loc[shares.max(axis=1).nlargest(8).index]
 ax = top[::-1].plot.barh(figsize=(8, 4.4), color=["#0072B2", "#D55E00", "#009E73"], width=0.75)
@@ -67,10 +70,11 @@ ax.xaxis.set_major_formatter("{x:.0%}")
 ax.figure.set_layout_engine("constrained")
 
 # %%
-# ECOD looks at each column by itself and counts how rare a value is: how far beyond the rarest value it is does not matter, and so nearly all columns have
-# the same share. KNN and LOF measure distances, and let the columns decide that are farthest out.
+# ECOD looks at each column by itself and counts how rare a value is: how far beyond the rarest value it is
+# does not matter, and so nearly all columns have the same share. KNN and LOF measure distances, and let the
+# columns decide that are farthest out.
 #
-# **What to do next:** choose the detector whose reasons make sense for your data, and not only the one with the best number. ``whyodd models``
-# lists which detectors are explained, and how exactly.
+# **What to do next:** choose the detector whose reasons make sense for your data, and not only the one with
+# the best number. ``whyodd models`` lists which detectors are explained, and how exactly.
 
 plt.show()

@@ -2,8 +2,8 @@
 Side by side with shap
 ======================
 
-shap explains any model. For kernel models whyodd knows a shorter way. Do both come to the same reasons, and what does each cost? We ask both about the same tumours and the same one-class
-SVM.
+shap explains any model. For kernel models whyodd knows a shorter way. Do both come to the same reasons, and
+what does each cost? We ask both about the same tumours and the same one-class SVM.
 """
 
 # %%
@@ -33,7 +33,8 @@ whyodd.explain(model, patients)  # compiles once
 # Both explain ten tumours
 # ------------------------
 #
-# shap needs background rows, and asks the model thousands of times. whyodd needs neither. To explain the same score, shap gets whyodd's outlierness as its function.
+# shap needs background rows, and asks the model thousands of times. whyodd needs neither. To explain the same
+# score, shap gets whyodd's outlierness as its function.
 
 start = time.perf_counter()
 e = whyodd.explain(model, patients)
@@ -42,7 +43,9 @@ ours = time.perf_counter() - start
 network, prepare = e.network, model[:-1]
 background = shap.sample(benign, 30, random_state=0)
 np.random.seed(0)  # noqa: NPY002  # shap draws from there
-explainer = shap.PermutationExplainer(lambda X: network.outlierness(prepare.transform(X)), background.to_numpy())
+explainer = shap.PermutationExplainer(
+    lambda X: network.outlierness(prepare.transform(X)), background.to_numpy()
+)
 start = time.perf_counter()
 theirs = explainer(patients.to_numpy(), max_evals=610, silent=True)
 seconds = time.perf_counter() - start
@@ -80,6 +83,7 @@ plt.gcf().set_size_inches(8, 4)
 plt.tight_layout()
 
 # %%
-# **What to do next:** use shap for classifiers and regressors, which whyodd does not explain. Use whyodd for what is odd.
+# **What to do next:** use shap for classifiers and regressors, which whyodd does not explain. Use whyodd for
+# what is odd.
 
 plt.show()

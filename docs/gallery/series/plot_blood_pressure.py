@@ -2,16 +2,17 @@
 One heartbeat among fifty
 =========================
 
-A record of blood pressure has thousands of values, and in one place something happens that lasts for about a hundredth of
-the record. The authors of this benchmark know where. Does whyodd find the place, and what does it say about it?
+A record of blood pressure has thousands of values, and in one place something happens that lasts for about a
+hundredth of the record. The authors of this benchmark know where. Does whyodd find the place, and what does
+it say about it?
 """
 
 # %%
 # The record
 # ----------
 #
-# It is one of the "InternalBleeding" series of the UCR anomaly archive. The name of the file says where normal data end, and
-# where the anomaly is.
+# It is one of the "InternalBleeding" series of the UCR anomaly archive. The name of the file says where
+# normal data end, and where the anomaly is.
 
 import gallery_data
 import matplotlib.pyplot as plt
@@ -51,7 +52,7 @@ ax.set(xlabel="step", ylabel="pressure")
 ax.legend()
 
 # %%
-# **What to do next:** nothing here was tuned to heartbeats: windows of 8, 32 and 128 steps are compared with normal ones. Try it on
-# your own record, with as much normal data in front of it as you have.
+# **What to do next:** nothing here was tuned to heartbeats: windows of 8, 32 and 128 steps are compared with
+# normal ones. Try it on your own record, with as much normal data in front of it as you have.
 
 plt.show()

@@ -2,16 +2,17 @@
 A machine that failed: did it give a warning?
 =============================================
 
-A large industrial machine has one temperature sensor, and a record of 79 days. Its engineers know that it was shut down
-once as planned, and that it failed for good in February. We know nothing, and look at the record alone.
+A large industrial machine has one temperature sensor, and a record of 79 days. Its engineers know that it was
+shut down once as planned, and that it failed for good in February. We know nothing, and look at the record
+alone.
 """
 
 # %%
 # No training data, no settings
 # -----------------------------
 #
-# The series is part of the Numenta Anomaly Benchmark. whyodd learns from the series itself: each stretch is judged by all
-# the others.
+# The series is part of the Numenta Anomaly Benchmark. whyodd learns from the series itself: each stretch is
+# judged by all the others.
 
 import json
 
@@ -51,9 +52,9 @@ for start, stop in windows:
     print(f"{start[:16]} to {stop[:16]}: {verdict}, outlierness up to {peak:.1f}")
 
 # %%
-# The two largest events are the planned shutdown and the failure at the end. The window in January is missed: what happened
-# there is subtle, and stays just below the threshold. But five days before the failure, on 3 February, there is a third large
-# event that is in no window. Was it a warning? A closer look:
+# The two largest events are the planned shutdown and the failure at the end. The window in January is missed:
+# what happened there is subtle, and stays just below the threshold. But five days before the failure, on 3
+# February, there is a third large event that is in no window. Was it a warning? A closer look:
 
 days = machine[times.between("2014-02-02", "2014-02-10")]
 odd = days[found.is_odd[days.index]]
@@ -64,7 +65,7 @@ ax.set(ylabel="temperature")
 ax.legend(loc="lower left")
 
 # %%
-# **What to do next:** ask the engineers about 3 February. And take the note on the clock seriously: the record has an hour
-# twice, and in such a place sums and means over hours are wrong.
+# **What to do next:** ask the engineers about 3 February. And take the note on the clock seriously: the
+# record has an hour twice, and in such a place sums and means over hours are wrong.
 
 plt.show()

@@ -2,16 +2,16 @@
 Which of 38 metrics explain an incident?
 ========================================
 
-A server reports 38 metrics every minute. When something goes wrong, the person on duty wants to know two things: when did
-it start, and where should I look? Experts have answered both for this server. We compare.
+A server reports 38 metrics every minute. When something goes wrong, the person on duty wants to know two
+things: when did it start, and where should I look? Experts have answered both for this server. We compare.
 """
 
 # %%
 # Two days of a server
 # --------------------
 #
-# The data are from the Server Machine Dataset. The names of the metrics were not published, so they are numbered. We learn
-# from 2,000 quiet minutes and judge two days.
+# The data are from the Server Machine Dataset. The names of the metrics were not published, so they are
+# numbered. We learn from 2,000 quiet minutes and judge two days.
 
 import gallery_data
 import matplotlib.pyplot as plt
@@ -37,7 +37,11 @@ print(found.headline)
 
 is_here = (incidents[:, 0] >= 0) & (incidents[:, 1] <= len(judged))
 for i, event in enumerate(found.explanation.events[:4]):
-    known = [which for which in np.flatnonzero(is_here) if event.start < incidents[which, 1] and event.stop > incidents[which, 0]]
+    known = [
+        which
+        for which in np.flatnonzero(is_here)
+        if event.start < incidents[which, 1] and event.stop > incidents[which, 0]
+    ]
     verdict = "a known incident" if known else "not known to the experts"
     print(f"{found.explanation.name(i)} ({verdict}): {found.why(i, k=2)}.\n")
 figure = whyodd.plots.events(found.explanation, top=4)
@@ -46,19 +50,21 @@ figure = whyodd.plots.events(found.explanation, top=4)
 # Where to look
 # -------------
 #
-# For each incident of the experts, metrics are ranked by their relevance. How many of the metrics that the experts blame
-# are among as many of the first?
+# For each incident of the experts, metrics are ranked by their relevance. How many of the metrics that the
+# experts blame are among as many of the first?
 
 relevance = found.to_frame()[names].to_numpy()
 for start, stop, causes in zip(*incidents[is_here].T, blamed[is_here], strict=True):
     ranking = np.argsort(-relevance[start:stop].max(axis=0))
     first = ranking[: causes.sum()]
     chance = causes.mean()
-    print(f"steps {start} to {stop}: {causes[first].sum()} of {causes.sum()} metrics (by chance {causes.sum() * chance:.1f})")
+    print(
+        f"steps {start} to {stop}: {causes[first].sum()} of {causes.sum()} metrics (by chance {causes.sum() * chance:.1f})"
+    )
 
 # %%
-# The largest incident, as the experts and whyodd see it. Dark cells have much relevance. Orange names are the metrics that the
-# experts blame.
+# The largest incident, as the experts and whyodd see it. Dark cells have much relevance. Orange names are the
+# metrics that the experts blame.
 
 which = np.flatnonzero(is_here)[0]
 start, stop = incidents[which]
@@ -66,7 +72,9 @@ around = slice(max(start - 30, 0), stop + 30)
 order = np.argsort(-relevance[start:stop].max(axis=0))[:15]
 figure, ax = plt.subplots(figsize=(8, 4.4), layout="constrained")
 shown = np.log10(1 + relevance[around, :][:, order].T)
-picture = ax.imshow(shown, aspect="auto", cmap="Greys", extent=(around.start, around.stop, len(order) - 0.5, -0.5))
+picture = ax.imshow(
+    shown, aspect="auto", cmap="Greys", extent=(around.start, around.stop, len(order) - 0.5, -0.5)
+)
 ax.axvline(start, color="#D55E00", linestyle="--")
 ax.axvline(stop, color="#D55E00", linestyle="--")
 ax.set_yticks(range(len(order)), labels=[names[c] for c in order])
@@ -76,7 +84,7 @@ ax.set(xlabel="minute; the incident is between the lines")
 figure.colorbar(picture, label="relevance, log10(1 + R)")
 
 # %%
-# **What to do next:** on the command line, ``whyodd series quiet.csv today.csv --report today.html`` writes all of this on one
-# page for the person on duty.
+# **What to do next:** on the command line, ``whyodd series quiet.csv today.csv --report today.html`` writes
+# all of this on one page for the person on duty.
 
 plt.show()

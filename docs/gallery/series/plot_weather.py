@@ -2,8 +2,9 @@
 Four days of bad weather in Seattle
 ===================================
 
-It rains in Seattle, and nobody is surprised. Were there days in 2015 that did surprise, compared with the three
-years before? ``find_in_series`` tells *events*: from when to when, in which channels, and what was different.
+It rains in Seattle, and nobody is surprised. Were there days in 2015 that did surprise, compared with the
+three years before? ``find_in_series`` tells *events*: from when to when, in which channels, and what was
+different.
 """
 
 # %%
@@ -33,9 +34,9 @@ for i in range(found.n_events):
 figure = whyodd.plots.events(found.explanation)
 
 # %%
-# In the middle of November 2015 a series of storms hit the Pacific Northwest. The one of the 17th cut off the power of many
-# homes in Washington State. No single number of these days is a record in this table: rain, wind and temperature over several
-# days make them odd together.
+# In the middle of November 2015 a series of storms hit the Pacific Northwest. The one of the 17th cut off the
+# power of many homes in Washington State. No single number of these days is a record in this table: rain,
+# wind and temperature over several days make them odd together.
 
 days = new[new["date"].between("2015-11-11", "2015-11-20")]
 print(days.to_string(index=False))
@@ -50,7 +51,7 @@ alone = find_in_series(new)
 print(alone.headline, *alone.notes, sep="\n")
 
 # %%
-# **What to do next:** give a stretch of normal data to learn from, as long as you can get. Whole years are best if
-# seasons matter.
+# **What to do next:** give a stretch of normal data to learn from, as long as you can get. Whole years are
+# best if seasons matter.
 
 plt.show()

@@ -2,8 +2,9 @@
 What nobody noticed for sixty years
 ===================================
 
-In 1931 and 1932 ten kinds of barley were grown on six farms in Minnesota. The table became a classic of statistics.
-Only in 1993 did William Cleveland point out that one of the farms does not fit. Does ``whyodd.compare`` notice?
+In 1931 and 1932 ten kinds of barley were grown on six farms in Minnesota. The table became a classic of
+statistics. Only in 1993 did William Cleveland point out that one of the farms does not fit. Does
+``whyodd.compare`` notice?
 """
 
 # %%
@@ -29,8 +30,8 @@ for change in changes.changes:
     print("-", change.sentence)
 
 # %%
-# The yield itself did not change, says whyodd, nor did anything else, but yield and **site** are related in another
-# way. So some site has got better or worse than the others. Look at the sites one by one.
+# The yield itself did not change, says whyodd, nor did anything else, but yield and **site** are related in
+# another way. So some site has got better or worse than the others. Look at the sites one by one.
 
 means = barley.groupby(["site", "year"])["yield"].mean().unstack()
 print(means.round(1).to_string())
@@ -43,9 +44,9 @@ for site, (before, after) in means.iterrows():
 ax.set(xticks=[1931, 1932], xlim=(1930.8, 1932.6), ylabel="mean yield (bushels per acre)")
 
 # %%
-# At five farms 1932 was the worse year. Only at **Morris** it was better, by about as much. Cleveland concluded that
-# the two years were swapped at Morris. Others have since found that the weather may explain it (Wright, 2013). Either
-# way, it is the first thing to ask about this table.
+# At five farms 1932 was the worse year. Only at **Morris** it was better, by about as much. Cleveland
+# concluded that the two years were swapped at Morris. Others have since found that the weather may explain it
+# (Wright, 2013). Either way, it is the first thing to ask about this table.
 #
 # What if they were swapped?
 # --------------------------
@@ -58,9 +59,10 @@ for change in whyodd.compare(*years(repaired)).changes:
     print("-", change.sentence)
 
 # %%
-# Now the relation between yield and site is the same in both years, and a plain sentence is left: the yield fell.
+# Now the relation between yield and site is the same in both years, and a plain sentence is left: the yield
+# fell.
 #
-# **What to do next:** if only a relation changed while every single column stayed the same, suspect the data before you
-# suspect the world. Mixed-up labels look just like this.
+# **What to do next:** if only a relation changed while every single column stayed the same, suspect the data
+# before you suspect the world. Mixed-up labels look just like this.
 
 plt.show()

@@ -2,8 +2,9 @@
 Too many taxis for a Thursday at 3:30
 =====================================
 
-23,000 taxi passengers in half an hour are nothing special for New York, unless it is half past three at night.
-What is odd often depends on the context. With ``given=`` whyodd compares rows with rows of the same context.
+23,000 taxi passengers in half an hour are nothing special for New York, unless it is half past three at
+night. What is odd often depends on the context. With ``given=`` whyodd compares rows with rows of the same
+context.
 """
 
 # %%
@@ -31,8 +32,8 @@ for i in range(2):
     print(f"{taxis['time'][plain.order[i]]}: {plain.why(i, k=1)}.")
 
 # %%
-# The highest values of all are on 2 November between 1:00 and 2:00. No event did that. In that night the clocks
-# went back, and the table has two hours in one. It is a mistake of the data, and good to know.
+# The highest values of all are on 2 November between 1:00 and 2:00. No event did that. In that night the
+# clocks went back, and the table has two hours in one. It is a mistake of the data, and good to know.
 #
 # With context: holidays and a storm
 # ----------------------------------
@@ -74,7 +75,7 @@ ax.set(ylabel="passengers in half an hour", ylim=(0, 36_000))
 ax.legend(ncols=3, loc="upper center")
 
 # %%
-# **What to do next:** think of what your rows depend on (a machine, a shop, a weekday) and name it in ``given=``,
-# or ``--given machine,when`` on the command line. What you name is never blamed.
+# **What to do next:** think of what your rows depend on (a machine, a shop, a weekday) and name it in
+# ``given=``, or ``--given machine,when`` on the command line. What you name is never blamed.
 
 plt.show()

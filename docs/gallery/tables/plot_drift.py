@@ -2,8 +2,8 @@
 How cars changed in ten years
 =============================
 
-You have last year's table and this year's. What changed? ``whyodd.compare`` answers in sentences. Here the tables
-are cars from 1970 to 1973 and cars from 1980 to 1982. In between were two oil crises.
+You have last year's table and this year's. What changed? ``whyodd.compare`` answers in sentences. Here the
+tables are cars from 1970 to 1973 and cars from 1980 to 1982. In between were two oil crises.
 """
 
 # %%
@@ -26,16 +26,16 @@ print(f"{len(old)} old cars, {len(new)} new ones")
 # What changed
 # ------------
 #
-# Each change has a share of the whole distance between the tables. The shares may overlap: a group of rows that
-# changed in one column has often changed in others as well.
+# Each change has a share of the whole distance between the tables. The shares may overlap: a group of rows
+# that changed in one column has often changed in others as well.
 
 changes = whyodd.compare(old, new)
 for change in changes.changes:
     print("-", change.sentence)
 
 # %%
-# The words tell a story that everyone in Detroit knew: engines shrank, cars lost weight, and they went almost twice
-# as far on a gallon. European cars, which had been small before, hardly changed.
+# The words tell a story that everyone in Detroit knew: engines shrank, cars lost weight, and they went almost
+# twice as far on a gallon. European cars, which had been small before, hardly changed.
 
 parts = sorted(changes.columns, key=lambda part: part.part)
 figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
@@ -51,8 +51,8 @@ ax.legend(loc="lower right")
 # Is it chance?
 # -------------
 #
-# Two random halves of one table are not equal either. To see that nothing is made up, compare the old cars with
-# themselves.
+# Two random halves of one table are not equal either. To see that nothing is made up, compare the old cars
+# with themselves.
 
 half = old.sample(frac=0.5, random_state=0)
 print(whyodd.compare(half, old.drop(half.index)))

@@ -2,8 +2,8 @@
 "That one is fine, stop telling me"
 ===================================
 
-An alarm that was checked is knowledge, and the model can keep it. We look for odd cars again, tell whyodd that
-one of them is fine, and watch what else becomes normal, and what does not.
+An alarm that was checked is knowledge, and the model can keep it. We look for odd cars again, tell whyodd
+that one of them is fine, and watch what else becomes normal, and what does not.
 """
 
 # %%
@@ -36,9 +36,9 @@ taught = found.accept(rank, note="big engines were common in 1970")
 print(taught.effects[-1])
 
 # %%
-# Three more cars with huge engines have become normal: they are nearer to the accepted car than to all others.
-# The wagon from :ref:`sphx_glr_auto_gallery_tables_plot_cars.py` has the same engine, and stays odd: its weight
-# is still wrong. One accepted value does not excuse another.
+# Three more cars with huge engines have become normal: they are nearer to the accepted car than to all
+# others. The wagon from :ref:`sphx_glr_auto_gallery_tables_plot_cars.py` has the same engine, and stays odd:
+# its weight is still wrong. One accepted value does not excuse another.
 
 wagon = int(found.order[0])
 print(f"Before: {found.explain([wagon]).why(0, k=2)}.\n")
@@ -69,7 +69,7 @@ for one in whyodd.feedback(taught.model):
     print(one)
 
 # %%
-# **What to do next:** ``whyodd.save(taught.model, "cars.whyodd")`` keeps the model with all it was told. What was
-# said can be listed and taken back at any time.
+# **What to do next:** ``whyodd.save(taught.model, "cars.whyodd")`` keeps the model with all it was told. What
+# was said can be listed and taken back at any time.
 
 plt.show()

@@ -2,15 +2,17 @@
 Attacks on a network that nobody had seen before
 ================================================
 
-A detector that has learned known attacks finds known attacks. whyodd learns *normal* connections only. We then
-let it judge connections among which are kinds of attacks that are new, and read its reasons like an operator.
+A detector that has learned known attacks finds known attacks. whyodd learns *normal* connections only. We
+then let it judge connections among which are kinds of attacks that are new, and read its reasons like an
+operator.
 """
 
 # %%
 # Learn normal connections
 # ------------------------
 #
-# NSL-KDD describes each connection by 41 columns: numbers, counts, rates and words such as ``tcp`` or ``http``.
+# NSL-KDD describes each connection by 41 columns: numbers, counts, rates and words such as ``tcp`` or
+# ``http``.
 
 import gallery_data
 import matplotlib.pyplot as plt
@@ -39,13 +41,15 @@ print(f"ROC AUC, attacks against normal: {roc_auc_score(attack != 'normal', foun
 print(attack[found.is_odd].value_counts().to_string())
 
 # %%
-# The threshold is careful: nearly all connections above it are attacks, though most attacks stay below. To catch
-# more, allow more false alarms.
+# The threshold is careful: nearly all connections above it are attacks, though most attacks stay below. To
+# catch more, allow more false alarms.
 
 for rate in (0.01, 0.02, 0.05):
     is_odd = found.p_value <= rate
     caught, false = is_odd[attack != "normal"].mean(), is_odd[attack == "normal"].mean()
-    print(f"{rate:.0%} false alarms allowed: {caught:.0%} of the attacks, {false:.1%} of the normal connections")
+    print(
+        f"{rate:.0%} false alarms allowed: {caught:.0%} of the attacks, {false:.1%} of the normal connections"
+    )
 
 # %%
 # Reasons
@@ -58,13 +62,13 @@ for kind in shown:
 
 # %%
 # They fit what is known of these attacks. ``warezmaster`` moves files on a server, so many bytes go out.
-# ``apache2`` and ``processtable`` keep a server busy with connections that stay open for long.
-# On the map, connections with like reasons are close together.
+# ``apache2`` and ``processtable`` keep a server busy with connections that stay open for long. On the map,
+# connections with like reasons are close together.
 
 ax = whyodd.plots.reasons_map(found.odd)
 
 # %%
-# **What to do next:** the groups on the map are incidents rather than connections. Look at one connection of each
-# group first, and block what they share.
+# **What to do next:** the groups on the map are incidents rather than connections. Look at one connection of
+# each group first, and block what they share.
 
 plt.show()

@@ -26,7 +26,8 @@ price = items * rng.gamma(9, 3, n)
 orders = pd.DataFrame(
     {
         "order": [f"A-{number}" for number in range(10_000, 10_000 + n)],
-        "placed": pd.Timestamp("2026-03-02") + pd.to_timedelta(rng.uniform(8, 19, n) + 24 * rng.integers(0, 90, n), "h"),
+        "placed": pd.Timestamp("2026-03-02")
+        + pd.to_timedelta(rng.uniform(8, 19, n) + 24 * rng.integers(0, 90, n), "h"),
         "country": rng.choice(["DE", "FR", "NL", "PL"], n, p=[0.5, 0.25, 0.15, 0.1]),
         "payment": rng.choice(["card", "invoice", "transfer"], n, p=[0.6, 0.3, 0.1]),
         "items": items,
@@ -56,7 +57,9 @@ for order, (column, value) in tampered.items():
 # %%
 # At last the amounts and discounts become texts, as in the export of an office program.
 
-orders["amount"] = [f"{value:,.2f} €".replace(",", "_").replace(".", ",").replace("_", ".") for value in orders["amount"]]
+orders["amount"] = [
+    f"{value:,.2f} €".replace(",", "_").replace(".", ",").replace("_", ".") for value in orders["amount"]
+]
 orders["discount"] = [f"{value:.1%}" for value in orders["discount"]]
 orders[["weight", "shipping"]] = orders[["weight", "shipping"]].round(2)
 orders.head(3)

@@ -15,8 +15,8 @@ whyodd sets thresholds by such promises. Does it keep them? We count.
 #
 # The first depends on normal rows alone. The second also depends on how many odd rows there are.
 #
-# We learn two thirds of the benign tumours. To judge there are the other benign ones and ten malignant ones. All
-# of this is done six times, with other tumours each time.
+# We learn two thirds of the benign tumours. To judge there are the other benign ones and ten malignant ones.
+# All of this is done six times, with other tumours each time.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -72,8 +72,8 @@ for promise in ({"false_alarms": 0.05}, {"fdr": 0.2}):
 print(f"\nThe oddest one: {found.why(0, k=2)}.\nIt is {found.how_odd(0)}.")
 
 # %%
-# **What to do next:** choose ``false_alarms`` if each alarm costs a little and rows keep coming, and ``fdr`` if you
-# make one list and someone will check every line of it. Beware of rates that are far smaller than one over the
-# number of normal rows: there the tail is extrapolated, and promises become estimates.
+# **What to do next:** choose ``false_alarms`` if each alarm costs a little and rows keep coming, and ``fdr``
+# if you make one list and someone will check every line of it. Beware of rates that are far smaller than one
+# over the number of normal rows: there the tail is extrapolated, and promises become estimates.
 
 plt.show()

@@ -43,9 +43,10 @@ for n_intruders in (0, 10, 20, 40):
 # The ranking survives, the threshold does not
 # --------------------------------------------
 #
-# The malignant tumours still rank above the benign ones, whichever way the model has learned. But the threshold
-# promises that one in a hundred *training rows* exceeds it. With ten intruders among them it rises, and most
-# malignant tumours stay below it. To leave out the oddest rows while learning does not help against that.
+# The malignant tumours still rank above the benign ones, whichever way the model has learned. But the
+# threshold promises that one in a hundred *training rows* exceeds it. With ten intruders among them it rises,
+# and most malignant tumours stay below it. To leave out the oddest rows while learning does not help against
+# that.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for trusted, color, line in ((True, "#D55E00", "o-"), (False, "#0072B2", "s--")):
@@ -71,8 +72,8 @@ for n_intruders in (0, 40):
 # Clean the training rows with the model itself
 # ---------------------------------------------
 #
-# Since the ranking survives, it can clean up. We find the oddest tenth of the spoiled training rows, ask a doctor
-# about them, leave out those that are confirmed, and learn again from the rest.
+# Since the ranking survives, it can clean up. We find the oddest tenth of the spoiled training rows, ask a
+# doctor about them, leave out those that are confirmed, and learn again from the rest.
 
 rows = pd.concat([known, intruders.iloc[:20]], ignore_index=True)
 is_intruder = np.arange(len(rows)) >= len(known)
@@ -80,11 +81,14 @@ suspects = whyodd.find(rows, share=0.1).is_odd
 confirmed = suspects & is_intruder  # what the doctor says
 found = whyodd.find(patients, model=whyodd.auto(rows[~confirmed], trusted=True))
 before = results[20, True].is_odd[is_malignant].mean()
-print(f"The doctor looks at {suspects.sum()} tumours and confirms {confirmed.sum()} of {is_intruder.sum()} intruders.")
+print(
+    f"The doctor looks at {suspects.sum()} tumours and confirms {confirmed.sum()} of {is_intruder.sum()} intruders."
+)
 print(f"Called odd: {found.is_odd[is_malignant].mean():.0%} of the malignant tumours, before {before:.0%}.")
 
 # %%
 # **What to do next:** if your training rows were never checked, trust the order of the findings more than the
-# threshold, and check the oddest tenth of the training rows once. An hour of that is worth more than any option.
+# threshold, and check the oddest tenth of the training rows once. An hour of that is worth more than any
+# option.
 
 plt.show()

@@ -10,8 +10,8 @@ malignant one** tell them apart, and say by what? It learns from benign tumours 
 # Learn benign tumours
 # --------------------
 #
-# The measurements of 569 tumours come with scikit-learn. We keep a third of the benign ones aside, to see
-# how many false alarms there are.
+# The measurements of 569 tumours come with scikit-learn. We keep a third of the benign ones aside, to see how
+# many false alarms there are.
 
 import matplotlib.pyplot as plt
 import numpy as np

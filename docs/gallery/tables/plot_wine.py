@@ -53,12 +53,13 @@ ax = whyodd.plots.waterfall(found.explanation, 0, k=6)
 # How far to trust it
 # -------------------
 #
-# If you always ask for the oddest twentieth, you always get it, whether or not anything is odd. whyodd says so:
+# If you always ask for the oddest twentieth, you always get it, whether or not anything is odd. whyodd says
+# so:
 
 print(*found.notes, sep="\n")
 
 # %%
-# **What to do next:** ask the laboratory about magnesium first. It concerns the most wines, and one instrument
-# or one vineyard may explain them all.
+# **What to do next:** ask the laboratory about magnesium first. It concerns the most wines, and one
+# instrument or one vineyard may explain them all.
 
 plt.show()

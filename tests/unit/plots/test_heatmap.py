@@ -1,6 +1,7 @@
 """Heatmaps: what is drawn where, on one scale, with titles that fit."""
 
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -170,4 +171,4 @@ def test_numbers_beside_the_colours_do_not_touch():
     boxes = [label.get_window_extent() for label in bar.get_xticklabels() if label.get_visible()]
     boxes = [box for box in boxes if bar.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= bar.bbox.x1 + 1]
     assert len(boxes) >= 3
-    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

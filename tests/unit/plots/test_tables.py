@@ -506,7 +506,9 @@ def test_other_kinds_of_explanations_are_told_what_draws_them():
 
 
 def test_a_row_at_the_threshold_is_drawn_below_it(cancer):
-    threshold = float(np.sort(cancer.outlierness)[-5])  # as of fdr=, where the threshold is the score of a row
+    threshold = float(
+        np.sort(cancer.outlierness)[-5]
+    )  # as of fdr=, where the threshold is the score of a row
     ax = scores(cancer, threshold=threshold)
     blue = [bar for bar in ax.patches if to_hex(bar.get_facecolor()) == to_hex(BLUE) and bar.get_height() > 0]
     assert blue
