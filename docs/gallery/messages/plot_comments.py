@@ -37,9 +37,8 @@ found = whyodd.find(others["comment"].tolist(), model=model)
 toxic = others["toxic"].to_numpy() == 1
 print(found.headline)
 print(f"ROC AUC, toxic against others: {roc_auc_score(toxic, found.outlierness):.2f}")
-print(
-    f"Of the 20 oddest comments {toxic[found.order[:20]].sum()} are toxic; of all comments {toxic.mean():.0%}."
-)
+first = toxic[found.order[:20]].sum()
+print(f"Of the 20 oddest comments {first} are toxic; of all comments {toxic.mean():.0%}.")
 
 # %%
 # The oddest comments are mostly rude, though the model has no idea what is rude: such words are just not used

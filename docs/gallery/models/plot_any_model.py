@@ -71,9 +71,8 @@ known, normal, others = mixed[:90], mixed[90:130], mixed[130:]
 model = make_pipeline(StandardScaler(), whyodd.OneClassSVM(nu=0.2)).fit(known)
 plain = whyodd.explain(model, others)
 calibrated = whyodd.explain(model, others, normal=normal)
-print(
-    f"the median wine: {np.median(plain.outlierness):.2f} before, {np.median(calibrated.outlierness):.2f} after"
-)
+before, after = (np.median(explanation.outlierness) for explanation in (plain, calibrated))
+print(f"The median wine has {before:.2f} before and {after:.2f} after.")
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 for ax, explanation, name in zip(
     axes, (plain, calibrated), ("plain score", "times as odd as usual"), strict=True

@@ -41,9 +41,8 @@ typo = wines.iloc[[0]].assign(magnesium=300.0)
 inputs = {"X": typo.to_numpy(dtype=np.float32)}
 outlierness, relevance, is_odd = session.run(["outlierness", "relevance", "is_odd"], inputs)
 first = int(np.argmax(relevance[0]))
-print(
-    f"odd: {bool(is_odd[0])}; first reason: {columns[first]}, {relevance[0, first] / outlierness[0]:.0%} of the outlierness"
-)
+share = relevance[0, first] / outlierness[0]
+print(f"odd: {bool(is_odd[0])}; first reason: {columns[first]}, {share:.0%} of the outlierness")
 
 # %%
 # Is it the same?

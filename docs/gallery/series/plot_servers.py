@@ -56,11 +56,8 @@ figure = whyodd.plots.events(found.explanation, top=4)
 relevance = found.to_frame()[names].to_numpy()
 for start, stop, causes in zip(*incidents[is_here].T, blamed[is_here], strict=True):
     ranking = np.argsort(-relevance[start:stop].max(axis=0))
-    first = ranking[: causes.sum()]
-    chance = causes.mean()
-    print(
-        f"steps {start} to {stop}: {causes[first].sum()} of {causes.sum()} metrics (by chance {causes.sum() * chance:.1f})"
-    )
+    hits, chance = causes[ranking[: causes.sum()]].sum(), causes.sum() * causes.mean()
+    print(f"steps {start} to {stop}: {hits} of {causes.sum()} metrics (by chance {chance:.1f})")
 
 # %%
 # The largest incident, as the experts and whyodd see it. Dark cells have much relevance. Orange names are the

@@ -81,9 +81,8 @@ suspects = whyodd.find(rows, share=0.1).is_odd
 confirmed = suspects & is_intruder  # what the doctor says
 found = whyodd.find(patients, model=whyodd.auto(rows[~confirmed], trusted=True))
 before = results[20, True].is_odd[is_malignant].mean()
-print(
-    f"The doctor looks at {suspects.sum()} tumours and confirms {confirmed.sum()} of {is_intruder.sum()} intruders."
-)
+n_right, n_intruders = confirmed.sum(), is_intruder.sum()
+print(f"The doctor looks at {suspects.sum()} tumours and confirms {n_right} of {n_intruders} intruders.")
 print(f"Called odd: {found.is_odd[is_malignant].mean():.0%} of the malignant tumours, before {before:.0%}.")
 
 # %%
