@@ -36,11 +36,13 @@ def run(example, **settings):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-def cases():
-    for example, name in zip(EXAMPLES, NAMES, strict=True):
-        yield pytest.param(
-            example, id=name, marks=[pytest.mark.data] if gallery_data.data_sets(example) else []
-        )
+def case(example, name):
+    """The example, marked if it needs data beyond those of packages."""
+    marks = [pytest.mark.data] if gallery_data.data_sets(example) else []
+    return pytest.param(example, id=name, marks=marks)
+
+
+CASES = [case(example, name) for example, name in zip(EXAMPLES, NAMES, strict=True)]
 
 
 def test_there_are_enough():
@@ -99,7 +101,7 @@ def test_examples_without_their_data_are_shown_but_not_run(tmp_path, monkeypatch
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("example", cases())
+@pytest.mark.parametrize("example", CASES)
 def test_runs_with_a_picture_and_a_sentence(example, request):
     if request.node.get_closest_marker("data"):
         request.getfixturevalue("data_dir")
