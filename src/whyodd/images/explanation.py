@@ -155,7 +155,7 @@ class ImageExplanation(BaseExplanation):
             return f"no region is odd by itself; the strangest place is at {self._reason(i, first).words}"
         shown = [self._reason(i, region) for region in (first, *others[: k - 1])]
         told = [f"odd at {shown[0].words}", *(f"then at {reason.words}" for reason in shown[1:])]
-        if more := len(others) - (k - 1):
+        if (more := len(others) - (k - 1)) > 0:
             told.append(f"{more} more {'region' if more == 1 else 'regions'}")
         return "; ".join(told)
 

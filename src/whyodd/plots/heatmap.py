@@ -115,11 +115,14 @@ def _draw(ax: Any, pixels: Any, title: str) -> None:
 def _add_bar(figure: Any, limit: float, **place: Any) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.ticker import MaxNLocator
 
     colours = ScalarMappable(Normalize(0.0, limit), ListedColormap(legend()))
     bar = figure.colorbar(colours, extend="max", **place)
     bar.set_label("relevance of a pixel", fontsize=_SMALL)
     bar.ax.tick_params(labelsize=_SMALL - 1)
+    if bar.orientation == "horizontal":
+        bar.locator = MaxNLocator(3)  # numbers of pixels are small and long: more would touch
 
 
 def _check_images(e: PatchExplanation) -> None:

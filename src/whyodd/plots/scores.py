@@ -72,7 +72,9 @@ def _draw_counts(ax: Any, values: Wide, threshold: float | None) -> bool:
     if is_far_reaching(values):
         ax.set_xscale("log")
     limit = np.inf if threshold is None else threshold
-    below, above = (np.histogram(values[part], edges)[0] for part in (values <= limit, values > limit))
+    # A row at the threshold is not above it: its bin is the one that ends there.
+    up_to = np.clip(values[values <= limit], edges[0], np.nextafter(limit, -np.inf))
+    below, above = (np.histogram(part, edges)[0] for part in (up_to, values[values > limit]))
     total = below + above
     is_log = bool(total.max() > _SKEWED * total[total > 0].min())
     if is_log:

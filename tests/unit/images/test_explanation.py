@@ -37,6 +37,12 @@ def test_sentences(e):
         e.why(1, k=0)
 
 
+def test_sentences_count_only_regions_that_are_left(e):
+    n_regions = len(e.regions(1))
+    for k in (n_regions, n_regions + 3):
+        assert "more" not in e.why(1, k=k)
+
+
 def test_reasons_are_the_regions_by_their_relevance(e):
     reasons, regions = e.reasons(1, 3), e.regions(1)
     assert [reason.name for reason in reasons] == [region.place for region in regions[:3]]

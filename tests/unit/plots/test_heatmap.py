@@ -1,6 +1,7 @@
 """Heatmaps: what is drawn where, on one scale, with titles that fit."""
 
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -159,3 +160,15 @@ def test_registered():
 def test_titles_are_no_longer_than_told(longest):
     assert len(title_of("x" * 50, longest)) == longest
     assert title_of("a\nb", longest) == "a b"
+
+
+def test_numbers_beside_the_colours_do_not_touch():
+    model = whyodd.PatchModel(whyodd.OneClassSVM(), patch=(3, 3), random_state=0)
+    images = np.random.default_rng(0).normal(size=(3, 16, 16))
+    figure = heatmaps(model.fit(images[:2]).explain(images[2:]), limit=0.00035)
+    figure.canvas.draw()
+    bar = figure.axes[-1]
+    boxes = [label.get_window_extent() for label in bar.get_xticklabels() if label.get_visible()]
+    boxes = [box for box in boxes if bar.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= bar.bbox.x1 + 1]
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

@@ -503,3 +503,14 @@ def test_other_kinds_of_explanations_are_told_what_draws_them():
     for draw in (whyodd.plots.heatmap, whyodd.plots.heatmaps, whyodd.plots.series, whyodd.plots.strangest):
         with pytest.raises(TypeError, match=r"got Explanation\. Draw rows of tables with bars"):
             draw(table)
+
+
+def test_a_row_at_the_threshold_is_drawn_below_it(cancer):
+    threshold = float(
+        np.sort(cancer.outlierness)[-5]
+    )  # as of fdr=, where the threshold is the score of a row
+    ax = scores(cancer, threshold=threshold)
+    blue = [bar for bar in ax.patches if to_hex(bar.get_facecolor()) == to_hex(BLUE) and bar.get_height() > 0]
+    assert blue
+    assert max(bar.get_x() + bar.get_width() for bar in blue) <= threshold * (1 + 1e-9)
+    assert sum(bar.get_height() for bar in blue) == len(cancer.outlierness) - 4
