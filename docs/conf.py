@@ -34,7 +34,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
+    "sphinx.ext.linkcode",
     "site_math",
     "sphinx_gallery.gen_gallery",
 ]
@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "write_computation_times": True,
+    "write_computation_times": False,
     "matplotlib_animations": False,
     "plot_gallery": True,
     "within_subsection_order": "FileNameSortKey",
@@ -96,6 +96,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Its texts would be fetched, which browsers refuse for pages that are opened as files.
+html_show_search_summary = False
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
@@ -134,6 +136,9 @@ def _parts() -> list[str]:
     return [f"{name} <{page}>" for name, page in _PARTS.items() if HAS_GALLERY or "gallery" not in page]
 
 
+linkcode_resolve = site_formulas.linkcode_resolve
+
+
 def _site_links(app: object, docname: str, source: list[str]) -> None:  # noqa: ARG001 - Sphinx passes it
     """Links out of docs/ lead to the pages of these files; pages that were made have theirs already."""
     page = HERE / f"{docname}.md"
@@ -150,6 +155,7 @@ def setup(app: object) -> None:
     site_pages.write_project_pages()
     site_commands.write_commands()
     app.connect("source-read", _site_links)  # type: ignore[attr-defined]
+    app.connect("builder-inited", site_formulas.remember)  # type: ignore[attr-defined]
     app.connect("html-collect-pages", site_formulas.source_pages)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", site_docstrings.escape_formulas, priority=1)  # type: ignore[attr-defined]
     app.connect("autodoc-skip-member", site_docstrings.is_skipped)  # type: ignore[attr-defined]

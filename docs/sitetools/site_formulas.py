@@ -1,4 +1,4 @@
-"""Below a formula: the line that computes it, with a link to it in pages of the source."""
+"""Links into pages of the source: from formulas to the lines that compute them, and from the reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from docutils import nodes
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
-from site_lines import computed
+from site_lines import computed, defined
 from site_pages import ROOT
 from sphinx.util.docutils import SphinxDirective
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ComputedDirective(SphinxDirective):
-    """Shows the line below a formula, with its file and number, and links it to the source on the site."""
+    """Shows the line below a formula, with its file and number, and links it to the source."""
 
     has_content = True
     required_arguments = 1
@@ -41,10 +41,25 @@ class ComputedDirective(SphinxDirective):
         return [box]
 
     def _address(self, found: Computed) -> str:
-        """Address of the line in the pages of the source, from this page."""
-        depth = self.env.docname.count("/")
-        self.env.whyodd_sources = getattr(self.env, "whyodd_sources", set()) | {found.file}
-        return f"{'../' * depth}{source_page(found.file)}.html#line-{found.line}"
+        return f"{'../' * self.env.docname.count('/')}{address_of(self.env, found)}"
+
+
+def address_of(env: Any, found: Computed) -> str:
+    """Address of a line in the pages of the source, from the top; the page is made at the end."""
+    env.whyodd_sources = getattr(env, "whyodd_sources", set()) | {found.file}
+    return f"{source_page(found.file)}.html#line-{found.line}"
+
+
+def remember(app: Any) -> None:
+    """Keep what :func:`linkcode_resolve` needs, and is not handed."""
+    linkcode_resolve.env = app.env  # type: ignore[attr-defined]
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Address of a documented name in the pages of the source; Sphinx asks for it (``linkcode``)."""
+    found = defined(info["module"], info["fullname"]) if domain == "py" else None
+    # All of them are documented in reference/generated/.
+    return None if found is None else f"../../{address_of(linkcode_resolve.env, found)}"  # type: ignore[attr-defined]
 
 
 def source_page(file: str) -> str:

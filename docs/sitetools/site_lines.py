@@ -68,6 +68,19 @@ def computed(name: str, line: str) -> Computed:
     return Computed(f"src/whyodd/{file.relative_to(_SOURCE).as_posix()}", first + places[0], line)
 
 
+def defined(module: str, name: str) -> Computed | None:
+    """Where a name of a module is defined; None for what has no lines, such as a field or a dictionary."""
+    try:
+        found = _function(f"{module}.{name}")
+        lines, first = inspect.getsourcelines(found)
+        file = Path(inspect.getsourcefile(found) or "").resolve()
+    except (TypeError, OSError, ValueError):
+        return None
+    if not file.is_relative_to(_SOURCE):
+        return None
+    return Computed(f"src/whyodd/{file.relative_to(_SOURCE).as_posix()}", first, lines[0].strip())
+
+
 def _function(name: str) -> Any:
     parts = name.split(".")
     for cut in range(len(parts) - 1, 0, -1):
