@@ -50,6 +50,7 @@ exclude_patterns = [
 # ---- Markdown. Headings get the addresses that GitHub gives them, so that links work in both places.
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes = False  # two hyphens of an option must stay two
 suppress_warnings = ["config.cache"]  # sphinx-gallery's settings hold functions
 
 # ---- Reference
@@ -110,7 +111,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"start": [], "glossary": [], "leaderboard": []}
+# Pages without pages below them need no list of these.
+html_sidebars = {page: [] for page in ("start", "how-it-works", "coming-from", "leaderboard")}
 
 
 # The parts in the site's header. index.md is read on GitHub as well, so they do not stand there.

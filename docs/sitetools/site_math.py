@@ -27,7 +27,7 @@ def visit_inline(translator: Any, node: Any) -> None:
 
 def visit_block(translator: Any, node: Any) -> None:
     """A formula of its own."""
-    translator.body.append(f'<div class="math">{mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
