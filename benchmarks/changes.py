@@ -29,8 +29,8 @@ other half, 12 tables, 3 seeds          32 of 32  26 of 30    30 of 31   95 %
 =====================================  ========  ==========  ========  =====
 
 Three of the four relations that are missed are in Hepatitis, whose halves have 40 rows. The group was told as
-a change of the right column in all rows. False alarms: 5 of 60 splits there (8 %), in a first run of 20 tables
-7 of 160 (4.4 %).
+a change of the right column in all rows. False alarms: 5 of 60 splits there (8 %), in a first run of 20
+tables 7 of 160 (4.4 %).
 """
 
 from __future__ import annotations
