@@ -44,9 +44,9 @@ for name, curve in curves.items():
     print(f"{name:12} area {np.mean(whyodd.evaluation.area(curve)):.3f}")
 
 # %%
-# All of them know far more than chance. Apart from that the race is close: the benign tumours are one cloud,
-# and then even the plain difference from their mean ranks the columns well. It wins by a hair. Where there
-# are several clouds of normal rows, a mean is no good reference.
+# All but ``random`` know far more than chance. Apart from that the race is close: the benign tumours are one
+# cloud, and then even the plain difference from their mean ranks the columns well. It wins by a hair. Where
+# there are several clouds of normal rows, a mean is no good reference.
 #
 # Do they disagree?
 # -----------------
@@ -58,8 +58,8 @@ for name, e in explanations.items():
     print(f"{name:12} {e.why(oddest, k=1)}")
 
 # %%
-# They name the same column. What differs: only the parts of ``dtd`` add up to the outlierness, so that only
-# there a share is a share *of the outlierness*.
+# All but ``random`` name the same column. What differs: only the parts of ``dtd`` add up to the outlierness,
+# so that only there a share is a share *of the outlierness*.
 #
 # **What to do next:** run ``whyodd.evaluation.compare(model, X)`` on your own model. It adds how stable the
 # explanations are, and whether they add up to the score.
