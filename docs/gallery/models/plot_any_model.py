@@ -13,8 +13,6 @@ answers alone. It also tells how far to trust that.
 # For us it is a function. Inside is something whyodd has no formula for: the disagreement of a few hundred
 # trees that were taught to tell real wines from shuffled ones.
 
-import logging
-
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
@@ -24,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 
-logging.getLogger("whyodd").setLevel(logging.WARNING)
 wines = load_wine(as_frame=True).data
 rng = np.random.default_rng(0)
 shuffled = wines.apply(lambda column: rng.permutation(column.to_numpy()))

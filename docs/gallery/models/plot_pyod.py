@@ -10,8 +10,6 @@ tumours, and let whyodd explain the same malignant one by each.
 # Fit
 # ---
 
-import logging
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -24,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 import whyodd
 
-logging.getLogger("whyodd").setLevel(logging.WARNING)
 tumours = load_breast_cancer(as_frame=True)
 is_benign = tumours.target == 1
 scaler = StandardScaler().set_output(transform="pandas").fit(tumours.data[is_benign])
