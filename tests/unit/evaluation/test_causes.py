@@ -110,7 +110,7 @@ def test_nothing_found_is_nothing_judged():
 @pytest.mark.parametrize(
     ("segments", "message"),
     [
-        ([[0, 0]], "no rows"),
+        ([[0, 0]], "is empty"),
         ([[0, 9]], "reaches beyond the 4 rows"),
         ([[-1, 2]], "reaches beyond the 4 rows"),
         ([0, 2], "shape"),

@@ -104,4 +104,4 @@ def test_channels_of_a_model():
         read_series(np.zeros(5), channels=("a", "b"))
     more = read_series(pl.DataFrame({"b": [1.0], "c": [2.0], "a": [3.0]}), channels=("a", "b"))
     np.testing.assert_array_equal(more.given, [[3.0, 1.0]])
-    assert "ignored since the model was not fitted on them: c" in more.notes[0]
+    assert "ignored columns that the model was not fitted on: c" in more.notes[0]
