@@ -13,11 +13,16 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "sitetools"))
+GALLERY = HERE / "gallery"
+# What pages and examples import stands in folders of its own, for the processes that run examples too.
+_FOLDERS = [str(HERE / "sitetools"), str(GALLERY)]
+sys.path[:0] = _FOLDERS
+os.environ["PYTHONPATH"] = os.pathsep.join([*_FOLDERS, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 # Examples run in processes of their own, which read this and not pytest's settings.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-import site_commands  # noqa: E402 - they stand in the folder above
+import gallery_data  # noqa: E402 - they stand in the folders above
+import site_commands  # noqa: E402
 import site_docstrings  # noqa: E402
 import site_formulas  # noqa: E402
 import site_pages  # noqa: E402
@@ -63,14 +68,15 @@ numpydoc_class_members_toctree = False
 python_use_unqualified_type_names = True
 
 # ---- Gallery
-GALLERY = HERE / "gallery"
 HAS_GALLERY = any(GALLERY.rglob("plot_*.py"))
 if not HAS_GALLERY:
     extensions.remove("sphinx_gallery.gen_gallery")
 sphinx_gallery_conf = {
     "examples_dirs": str(GALLERY),
     "gallery_dirs": "auto_gallery",
-    "filename_pattern": r"[/\\]plot_",
+    # Examples whose data are not there are shown, and not run.
+    "filename_pattern": gallery_data.filename_pattern(),
+    "capture_repr": ("_repr_html_",),
     "parallel": 2,
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
@@ -87,7 +93,8 @@ sphinx_gallery_conf = {
 }
 # The compilation of loops is cached, and numba says so.
 warnings.filterwarnings("ignore", category=UserWarning, module="numba")
-logging.getLogger("matplotlib").setLevel(logging.ERROR)
+for _name in ("matplotlib", "whyodd"):
+    logging.getLogger(_name).setLevel(logging.ERROR)
 
 # ---- Pages
 html_theme = "pydata_sphinx_theme"
