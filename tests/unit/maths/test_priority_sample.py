@@ -171,7 +171,7 @@ def test_says_what_does_not_go_together(other, words):
 
 @pytest.mark.parametrize("part", [-1, 1.5, "a", (), (0, True)])
 def test_a_part_has_whole_numbers(part):
-    with pytest.raises(ValueError, match="expected a whole number"):
+    with pytest.raises(ValueError, match="expected one or several whole numbers, none negative"):
         drawn(3, part=part)
 
 
