@@ -76,6 +76,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_gallery",
     # Examples whose data are not there are shown, and not run.
     "filename_pattern": gallery_data.filename_pattern(),
+    "ignore_pattern": r"(__init__|gallery_data)\.py",
     "capture_repr": ("_repr_html_",),
     "parallel": 2,
     "abort_on_example_error": False,
