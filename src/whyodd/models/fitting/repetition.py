@@ -31,7 +31,7 @@ def repeated_rows(weights: NDArray[np.float64] | None, n: int, model: str) -> ND
     if not np.array_equal(counts, weights):
         example = float(weights[counts != weights][0])
         raise ValueError(
-            f"{model} counts rows: sample_weight must be whole numbers (2 counts like two equal rows), "
-            f"but {example:g} came. Round them, or use KernelDensity, which takes any weights."
+            f"{model} counts rows: expected whole numbers as sample_weight (2 counts like two equal rows), "
+            f"got {example:g}. Round them, or use KernelDensity, which takes any weights."
         )
     return np.repeat(np.arange(n), counts.astype(np.intp))
