@@ -150,7 +150,7 @@ def test_rows_without_weight_are_no_neighbours(X):
 
 
 def test_weights_that_are_no_counts_are_a_clear_error(X):
-    with pytest.raises(ValueError, match=r"KNearestNeighbors counts rows: .*whole numbers.*but 0.5 came"):
+    with pytest.raises(ValueError, match=r"KNearestNeighbors counts rows: .*whole numbers.*got 0.5"):
         KNearestNeighbors().fit(X, sample_weight=np.full(100, 0.5))
 
 

@@ -1,4 +1,4 @@
-"""Relevance through linear maps: each variable's part of squared distances ‖ζ‖², pair by pair or by matrix products.
+"""Relevance through linear maps: each variable's part of ‖ζ‖², pair by pair or by matrix products.
 
 A variable has (B⁺ζ)_i (Bᵀζ)_i of it (``LinearMap``). With P = z B⁺ᵀ and Q = z B of rows and centers the sum
 over centers is P_x ⊙ Q_x ΣW - P_x ⊙ (W Q_U) - Q_x ⊙ (W P_U) + W (P_U ⊙ Q_U). Single terms may be negative.
