@@ -64,7 +64,7 @@ class Part(Rebuilt):
         if self.through is not None:
             fits, width = fits and self.through.n_inputs == d, self.through.n_outputs
         if not fits or getattr(self.score, "n_features", width) != width:
-            raise ValueError(f"A member of the ensemble uses columns beyond the {d} variables.")
+            raise ValueError(f"Expected members that use columns among the {d} variables, got others.")
 
     @property
     def least(self) -> float:

@@ -107,7 +107,7 @@ def test_behind_a_scaler_it_is_that_of_scaled_rows():
 
 def test_behind_a_step_that_mixes_columns_it_says_what_to_do():
     pipeline = make_pipeline(PCA(3), IsolationForest(random_state=0)).fit(X)
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"call whyodd.explain\(pipeline\[-1\]"):
+    with pytest.raises(whyodd.UnsupportedModelError, match=r"Call whyodd.explain\(pipeline\[-1\]"):
         whyodd.explain(pipeline, X)
 
 

@@ -54,7 +54,7 @@ def test_key_is_the_path_of_a_class_that_is_not_explained(path):
 
 @pytest.mark.parametrize("sentence", sorted(set(REFUSALS.values())))
 def test_sentence_tells_what_was_expected_and_what_to_do(sentence):
-    assert "; expected " in sentence
+    assert ": expected " in sentence
     assert sentence.endswith(".")
     assert any(verb in sentence for verb in ("Fit ", "Pass ", "Explain "))
 

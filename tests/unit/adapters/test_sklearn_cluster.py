@@ -38,5 +38,7 @@ def test_sparse_training_data():
 
 
 def test_a_clustering_that_is_no_k_means_is_unsupported():
-    with pytest.raises(whyodd.UnsupportedModelError, match=r"inside of sklearn\.cluster\.BisectingKMeans\. "):
+    with pytest.raises(
+        whyodd.UnsupportedModelError, match=r"how sklearn\.cluster\.BisectingKMeans works inside\. "
+    ):
         whyodd.neuralize(BisectingKMeans(3, random_state=0).fit(X))

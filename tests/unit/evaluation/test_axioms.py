@@ -100,5 +100,5 @@ def test_of_a_pipeline_it_is_the_last_step():
 
 
 def test_what_has_no_score():
-    with pytest.raises(whyodd.UnsupportedModelError, match="no score"):
+    with pytest.raises(whyodd.UnsupportedModelError, match="neither score_samples nor decision_function"):
         whyodd.check_outlierness(object())

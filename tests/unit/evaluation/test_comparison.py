@@ -115,7 +115,7 @@ def test_images_are_compared_too():
     assert not {"stability", "largest_jump"} & set(table.columns)
     assert table.loc["dtd", "roc_auc"] > 0.95
     assert table.loc["dtd", "area"] < table.loc["random", "area"]
-    with pytest.raises(ValueError, match="rows of tables"):
+    with pytest.raises(ValueError, match="only for table rows"):
         compare(model, [odd], ["dtd"], metrics=["stability"])
 
 

@@ -116,7 +116,7 @@ def test_explanations_and_frames_are_taken():
     [
         (np.zeros((2, 3)), np.zeros((2, 4)), "different shapes"),
         (np.zeros((2, 3)), np.zeros((3, 3)), "2 item.* 3"),
-        (np.zeros((2, 3)), np.full((2, 3), 2), "true or false"),
+        (np.zeros((2, 3)), np.full((2, 3), 2), "true and false"),
         (np.full((2, 3), np.nan), np.eye(2, 3), "NaN"),
     ],
 )

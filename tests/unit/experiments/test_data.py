@@ -79,7 +79,7 @@ def test_images_of_another_shape(tmp_path):
     path = write_images(tmp_path / "cifar10" / "cifar10.npz")
     (tmp_path / "mnist").mkdir()
     path.rename(tmp_path / "mnist" / "mnist.npz")
-    with pytest.raises(OSError, match=r"mnist\.npz: expected x_train \(n, 28, 28\) and y_train \(n,\), but"):
+    with pytest.raises(OSError, match=r"mnist\.npz: expected x_train \(n, 28, 28\) and y_train \(n,\), got"):
         Source(tmp_path).mnist()
 
 

@@ -417,7 +417,7 @@ class TestViews:
     def test_self_exclusion_is_told_everywhere(self, model, normal):
         e = whyodd.explain(model, normal)
         n = len(model.support_)
-        note = f"self-excluded: {n} rows"
+        note = f"{n} rows of the training data, each judged without its own center"
         assert note in repr(e)
         assert note in e._repr_html_()
         assert e.to_dict()["self_excluded"] == n

@@ -101,7 +101,9 @@ class TestSizes:
     def test_a_parquet_file_of_many_rows_is_refused_unread(self, house, visitor):
         content = constant(3_000_000, 2)
         assert len(content) < 100_000
-        assert "3,000,000 rows, at most 2,000,000" in error_of(house, visitor, "bomb.parquet", content)
+        assert "3,000,000 rows, expected at most 2,000,000" in error_of(
+            house, visitor, "bomb.parquet", content
+        )
 
     def test_one_cell_far_away_in_a_workbook_is_refused(self, house, visitor):
         content = io.BytesIO()

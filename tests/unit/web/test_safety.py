@@ -176,7 +176,7 @@ class TestLimits:
         }
         answer = visitor.ask("POST", "/files", headers=headers, parts=[b"--b\r\n", None])
         assert answer.status == 408
-        assert "slowly" in told(answer)
+        assert "took too long" in told(answer)
         assert house.store.n_waiting() == 0
 
     def test_an_upload_that_drips_is_let_go(self, tmp_path):

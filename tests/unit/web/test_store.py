@@ -160,7 +160,7 @@ class TestWork:
             assert store.take_work() is None
             store.recover()
         assert store.work(work)["state"] == FAILED
-        assert "interrupted" in store.work(work)["error"]
+        assert "stopped every time" in store.work(work)["error"]
 
     def test_findings_are_kept_apart_from_their_rows(self, tmp_path):
         store = Store(tmp_path)

@@ -56,7 +56,7 @@ class TestFramesOfAFittedFrame:
         monkeypatch.setitem(sys.modules, "pandas", None)
         monkeypatch.setitem(sys.modules, "polars", None)
         with pytest.raises(
-            ModuleNotFoundError, match=r"X is an Arrow table: .*pandas or Polars.*whyodd\[pandas\]"
+            ModuleNotFoundError, match=r"X is an Arrow table\. .*pandas or Polars.*whyodd\[pandas\]"
         ):
             match_columns(pa.table({"age": [1.0], "city": ["Ulm"]}), FITTED)
 
@@ -85,7 +85,7 @@ class TestArraysOfAFittedFrame:
         monkeypatch.setitem(sys.modules, "pandas", None)
         monkeypatch.setitem(sys.modules, "polars", None)
         with pytest.raises(
-            ModuleNotFoundError, match="X is an array: scikit-learn needs a pandas or Polars frame"
+            ModuleNotFoundError, match=r"X is an array\. scikit-learn needs a pandas or Polars frame"
         ):
             match_columns(np.eye(2), FITTED)
 

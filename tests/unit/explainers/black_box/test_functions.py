@@ -284,7 +284,7 @@ class TestBadInput:
             explain(gives_nan)
 
     def test_infinity_is_told(self):
-        with pytest.raises(ValueError, match="gave inf for row to explain 0"):
+        with pytest.raises(ValueError, match="returned inf for row to explain 0"):
             explain(lambda X: np.where(X[:, 2] > 25.0, np.inf, 1.0 + in_scales(X)))
 
     @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_the_unexplained_share_is_that_of_the_typical_one(explained, part):
     found = unexplained_panel(e)
     assert [bar["value"] for bar in found["bars"]] == pytest.approx([1.0 - share, share])
     assert found["value_text"] == percent(1.0 - share)
-    assert f"{percent(share)} belongs to no single {part}" in found["sentence"]
+    assert f"{percent(share)} of the outlierness belongs to no single {part}" in found["sentence"]
 
 
 @pytest.mark.parametrize(
