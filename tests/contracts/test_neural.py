@@ -256,6 +256,6 @@ def test_a_layer_of_another_kind_is_told():
     model = NEURAL["pyod.models.auto_encoder.AutoEncoder"][0].fit(X)
     model.model.encoder.append(torch.nn.GELU())
     with pytest.raises(
-        whyodd.UnsupportedModelError, match=r"is torch\.nn\.modules\.activation\.GELU, expected"
+        whyodd.UnsupportedModelError, match=r"layer torch\.nn\.modules\.activation\.GELU, expected"
     ):
         whyodd.neuralize(model)
