@@ -23,6 +23,7 @@ QUICK = [
     "tests/unit/cli/test_demo.py",
     "tests/unit/cli/test_explain.py",
     "tests/unit/cli/test_fit.py",
+    "tests/unit/test_release.py",
 ]
 EXTRAS = "files,report,pandas,saving,plots"
 # pytest and what the quick tests import. The test extra holds gigabytes more, and packages to compile.
@@ -103,7 +104,7 @@ def build_oldest(session: nox.Session) -> None:
     """The same with the oldest dependencies, which are older than the newer Pythons."""
     wheel, sdist = _build(session, Path(session.create_tmp()).resolve() / "dist")
     for package in (wheel, sdist):
-        _quick_tests(session, package, sdist, ["-c", "tests/oldest.txt"])
+        _quick_tests(session, package, sdist, ["-c", "tests/oldest.txt", "-c", "tests/oldest-extras.txt"])
 
 
 @nox.session(python=OLDEST)

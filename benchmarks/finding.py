@@ -38,6 +38,7 @@ import tracemalloc
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,8 +92,14 @@ def local_outlier_factor(train: np.ndarray, new: np.ndarray | None, seed: int) -
     return -(model.negative_outlier_factor_ if new is None else model.score_samples(new))
 
 
+def _settings(kind: Any, seed: int) -> dict[str, int]:
+    """The seed, and silence: of what this kind of detector takes."""
+    taken = signature(kind).parameters
+    return {name: value for name, value in (("random_state", seed), ("verbose", 0)) if name in taken}
+
+
 def by_pyod(kind: Any, train: np.ndarray, new: np.ndarray | None, seed: int) -> np.ndarray:
-    model = kind(random_state=seed) if kind in (CBLOF, MCD) else kind()
+    model = kind(**_settings(kind, seed))
     try:
         model.fit(train)
     except ValueError as error:
@@ -147,32 +154,44 @@ def measured(
 
 def run(names: list[str], seeds: int) -> tuple[Results, ...]:
     """Both settings, on these tables."""
-    sizes = len(SETTINGS), len(names), len(DETECTORS)
+    warm_up(DETECTORS)
+    return together([run_seed(names, seed, DETECTORS) for seed in range(seeds)])
+
+
+def run_seed(names: list[str], seed: int, detectors: dict[str, Detector]) -> tuple[Results, ...]:
+    """Both settings, on these tables, by one seed."""
+    sizes = len(SETTINGS), len(names), len(detectors)
     found, seconds = np.zeros((*sizes, len(MEASURES))), np.zeros(sizes)
-    warm_up()
     for place, name in enumerate(names):
-        X, y = labelled_adbench(name)
-        for seed in range(seeds):
-            start = time.perf_counter()
-            rows, truth = draw(X, y, seed)
-            train, new, new_truth = split(rows, truth, seed)
-            for which, detector in enumerate(DETECTORS.values()):
-                for setting, case in enumerate([(rows, None, truth), (train, new, new_truth)]):
-                    values, took = measured(detector, *case, seed)
-                    found[setting, place, which] += np.array(values) / seeds
-                    seconds[setting, place, which] += took
-            took = time.perf_counter() - start
-            print(f"{name}, seed {seed}: {took:.1f} s", file=sys.stderr, flush=True)
+        start = time.perf_counter()
+        rows, truth = draw(*labelled_adbench(name), seed)
+        train, new, new_truth = split(rows, truth, seed)
+        for which, detector in enumerate(detectors.values()):
+            for setting, case in enumerate([(rows, None, truth), (train, new, new_truth)]):
+                found[setting, place, which], seconds[setting, place, which] = measured(detector, *case, seed)
+        took = time.perf_counter() - start
+        print(f"{name}, seed {seed}: {took:.1f} s", file=sys.stderr, flush=True)
     return tuple(
         Results({measure: of[..., m] for m, measure in enumerate(MEASURES)}, spent)
         for of, spent in zip(found, seconds, strict=True)
     )
 
 
-def warm_up() -> None:
+def together(seeds: list[tuple[Results, ...]]) -> tuple[Results, ...]:
+    """Each setting: means of what was found by each seed, and the time of all."""
+    return tuple(
+        Results(
+            {measure: np.mean([of.found[measure] for of in setting], axis=0) for measure in MEASURES},
+            np.sum([of.seconds for of in setting], axis=0),
+        )
+        for setting in zip(*seeds, strict=True)
+    )
+
+
+def warm_up(detectors: dict[str, Detector]) -> None:
     """Compile what is compiled, and import what is imported late."""
     X = np.random.default_rng(0).normal(size=(200, 4))
-    for detector in DETECTORS.values():
+    for detector in detectors.values():
         detector(X, None, 0)
         detector(X, X, 0)
 

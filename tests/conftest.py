@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -31,6 +32,12 @@ def pytest_configure():
     _find_data()  # a wrong WHYODD_DATA is told before the first test, not by the test that needs it
 
 
+@pytest.fixture(autouse=True)
+def _same_random_numbers():
+    """A model without a random_state of its own draws the same numbers in every run."""
+    np.random.seed(0)  # noqa: NPY002 - scikit-learn's default generator
+
+
 @pytest.fixture(scope="session")
 def data_dir():
     """Folder with the real data; a test that asks for it is marked ``data``, and skipped without them."""
@@ -38,6 +45,21 @@ def data_dir():
     if folder is None:
         pytest.skip("no real data: set WHYODD_DATA to their folder, or put them into ../shared/data")
     return folder
+
+
+@pytest.fixture(scope="module")
+def compiled_only():
+    """Nothing is left to NumPy because it is small."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("whyodd.compute.plain.MOST_DIFFERENCES", 0)
+        yield
+
+
+@pytest.fixture(scope="module", params=["plain", "compiled"])
+def both_ways(request):
+    """Small problems in NumPy, as usual, and once more in compiled code."""
+    if request.param == "compiled":
+        request.getfixturevalue("compiled_only")
 
 
 # What a marked test needs: whether it is there, and what to call it.

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is still being loaded ends like any other."""
+    """Run the command line. An interrupt while it still loads ends it like any other interrupt."""
     try:
         from whyodd.cli.app import main as run
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Tables of any size on a Dask cluster: learn from all partitions, explain each where it lies.
+"""Tables of any size on a Dask cluster: learn from all partitions, explain each where it is stored.
 
 Examples
 --------
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "fit"]
 
-# Summaries that one task merges: few enough to be held together.
+# Summaries that one task merges: few enough to be in memory together.
 _MERGED = 8
 
 
@@ -104,7 +104,7 @@ def _explained(part: Any, packed: bytes) -> Any:
     table = as_table(part.reset_index(drop=True))
     batches = list(explained(packed, table))
     found = pa.Table.from_batches(batches, schema=explainer_of(packed).schema)
-    if "row" in found.column_names:  # the index says which row it is
+    if "row" in found.column_names:  # the index identifies the row
         found = found.drop_columns(["row"])
     return found.to_pandas(types_mapper=pd.ArrowDtype).set_index(part.index)
 

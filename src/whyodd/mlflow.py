@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FLAVOR_NAME = "whyodd"
-# MLflow puts what it is to store into this folder.
+# Folder in which MLflow puts its content.
 _FILE, _FOLDER = "model.whyodd", "data"
 _SCORES = {"outlierness": "double", "p_value": "double", "is_odd": "boolean", "unexplained": "double"}
 # Columns for each reason: their types, and what they are called in an Arrow batch.
@@ -77,7 +77,7 @@ def save_model(
         Of ``mlflow.pyfunc.save_model``, such as ``metadata``, or ``pip_requirements`` instead of those.
     """
     mlflow = _mlflow()
-    explainer = _RowExplainer(model, top)  # what cannot be explained is refused before anything is written
+    explainer = _RowExplainer(model, top)  # refuses a model that cannot be explained, before any writing
     described = mlflow.models.Model() if mlflow_model is None else mlflow_model
     described.add_flavor(FLAVOR_NAME, whyodd_version=__version__, data=f"{_FOLDER}/{_FILE}")
     if {"pip_requirements", "conda_env"} & options.keys():
@@ -122,7 +122,7 @@ def log_model(model: Any, name: str = "model", **options: Any) -> Any:
 
 
 def load_model(model_uri: str) -> Any:
-    """Load a logged or saved model as it was fitted, for :func:`whyodd.explain`; no code of it is executed.
+    """Load a logged or saved model as fitted, for :func:`whyodd.explain`; none of its code is executed.
 
     Parameters
     ----------
@@ -141,17 +141,17 @@ def load_model(model_uri: str) -> Any:
 
 
 def get_default_pip_requirements() -> list[str]:
-    """What an environment needs to score a model like the present one."""
+    """The packages that an environment needs to score a model like the present one."""
     return [f"whyodd[mlflow]=={__version__}", f"scikit-learn=={sklearn.__version__}"]
 
 
 def _load_pyfunc(path: str, model_config: dict[str, Any]) -> _RowExplainer:
-    """What ``mlflow.pyfunc.load_model`` calls with the stored file."""
+    """Entry point of ``mlflow.pyfunc.load_model``, with the path of the stored file."""
     return _RowExplainer(load(path), model_config["top"])
 
 
 class _RowExplainer:
-    """What ``mlflow.pyfunc`` calls to score rows."""
+    """The object that ``mlflow.pyfunc`` calls to score rows."""
 
     def __init__(self, model: Any, top: int) -> None:
         self.explainer = BatchExplainer(model, top=top)
@@ -201,7 +201,7 @@ def _reason_columns(reasons: Any, top: int) -> dict[str, Any]:
     starts, counts = reasons.offsets.to_numpy()[:-1], np.diff(reasons.offsets.to_numpy())
     columns = {}
     for rank in range(top):
-        # Not null where there is no such reason: what Spark is given would then be the text "None".
+        # Not null for a missing reason, which Spark would turn into the text "None".
         ranked = reasons.values.take(pa.array(starts + rank, mask=counts <= rank))
         for name, (kind, field) in _OF_REASON.items():
             told = pc.fill_null(pc.struct_field(ranked, field), "" if kind == "string" else 0.0)

@@ -1,4 +1,4 @@
-"""Progress with the time left: a bar on a terminal, now and then a line elsewhere."""
+"""Progress with the time left: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def telling(listener: Listener) -> Iterator[None]:
-    """Progress of this block goes to ``listener(doing, done, total)`` instead of standard error.
+    """Send the progress of this block to ``listener(doing, done, total)`` instead of standard error.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def telling(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(total: int | None, doing: str) -> Iterator[Callable[[int], None]]:
-    """Bar on standard error for the duration of the block; call what it yields with how many are done.
+    """Bar on standard error during the block; call what it yields with the number done.
 
     Where standard error is no terminal there is a line every ten seconds instead. ``total``: None if nobody
     knows how many there are.
@@ -64,7 +64,7 @@ def progress_bar(total: int | None, doing: str) -> Iterator[Callable[[int], None
 def lines_of_progress(
     total: int | None, doing: str, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int], None]:
-    """Report of how many are done as lines on standard error: now and then, and at the end."""
+    """Report the number done as lines on standard error: occasionally, and at the end."""
     began = told = clock()
 
     def report(done: int) -> None:

@@ -1,4 +1,4 @@
-"""Tables of any size on Spark: learn from all partitions, explain each where it lies."""
+"""Tables of any size on Spark: learn from all partitions, explain each where it is stored."""
 
 from __future__ import annotations
 

@@ -71,4 +71,4 @@ def test_every_option_is_listed_with_its_help(name):
 
 
 def test_all_commands_have_a_section():
-    assert re.findall(r"^## whyodd (\w+)$", commands_page(), re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^## whyodd ([\w-]+)$", commands_page(), re.MULTILINE) == list(COMMANDS)

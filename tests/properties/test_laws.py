@@ -21,6 +21,8 @@ from reference import oracle
 from whyodd.kernels import Exponential, Kernel, RationalQuadratic, Student
 from whyodd.network.distance_network import DistanceNetwork
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 # The design's tolerance for float64, section 3: of the row's largest relevance, or of o.
 TOLERANCE = 1e-9
 

@@ -28,10 +28,14 @@ print("figures:", len(pyplot.get_fignums()))
 """
 
 
+# shap loads its plots by a name of matplotlib that will be replaced one day.
+SHAP_LOADS = "ignore::PendingDeprecationWarning:shap.plots.colors._colors"
+
+
 def run(example, **settings):
     paths = [str(GALLERY), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(paths), **settings}
-    command = [sys.executable, "-W", "error", "-c", RUN, str(example)]
+    command = [sys.executable, "-W", "error", "-W", SHAP_LOADS, "-c", RUN, str(example)]
     # Announcements of compiled code go to standard error once on a machine: they are no part of the story.
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 

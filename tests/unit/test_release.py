@@ -17,6 +17,7 @@ import whyodd
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 SECTIONS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
@@ -38,14 +39,19 @@ class TestVersion:
         assert all(f"build-{version}" in workflow for version in named)
 
     def test_the_oldest_versions_are_those_of_the_dependencies(self):
-        """tests/oldest.txt pins what pyproject.toml allows: raising one without the other is noticed."""
-        pinned = dict(
-            re.findall(r"^([\w-]+)==([\d.]+)\.\*$", (ROOT / "tests" / "oldest.txt").read_text(), re.M)
-        )
-        required = dict(
-            re.findall(r"^([\w-]+)>=([\d.]+)$", "\n".join(PROJECT["project"]["dependencies"]), re.M)
-        )
-        assert required.items() <= pinned.items()
+        """The files in tests/ pin what pyproject.toml allows: raising one without the other is noticed."""
+        told = "".join((ROOT / "tests" / name).read_text() for name in ("oldest.txt", "oldest-extras.txt"))
+        pinned = re.findall(r"^([\w.-]+)==([\d.]+)\.\*$", told, re.M)
+        installed = re.search(r'^EXTRAS = "(.*)"$', (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.M)
+        required = [*PROJECT["project"]["dependencies"]]
+        for extra in installed[1].split(","):
+            required += EXTRAS[extra]
+        assert {tuple(re.match(r"([\w.-]+)>=([\d.]+)", each).groups()) for each in required} <= set(pinned)
+
+    @pytest.mark.parametrize("extra", EXTRAS)
+    def test_an_extra_names_each_package_once(self, extra):
+        names = [re.match(r"[\w.-]+", requirement)[0].lower() for requirement in EXTRAS[extra]]
+        assert len(set(names)) == len(names)
 
 
 class TestChangelog:
@@ -145,6 +151,9 @@ class TestBuilt:
             "tests/conftest.py",
             "tests/oldest.txt",
             "docs/index.md",
+            "Dockerfile",
+            ".ci/run",
+            ".github/workflows/ci.yml",
         }
         assert wanted <= names
 

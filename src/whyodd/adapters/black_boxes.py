@@ -1,4 +1,4 @@
-"""Models without an adapter, and functions, by their scores alone: what to call, and the rows they keep."""
+"""Models without an adapter, and functions: how to call them for scores, and the rows they keep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT = ("X_train_", "X_train")
 
 
 class BlackBox(NamedTuple):
-    """Something that scores rows, and nothing else that is known of it.
+    """A scoring function about which nothing else is known.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class BlackBox(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> BlackBox | None:
-        """What scores rows; None if nothing does.
+        """The scoring function of a model, or None if it has none.
 
         A function itself. Of detectors of PyOD ``decision_function``, of those in the way of scikit-learn
         -``score_samples``, else -``decision_function``: these are high for inliers.

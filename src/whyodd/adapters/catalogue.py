@@ -13,7 +13,7 @@ DISTILLED, CANNOT = "distilled", "cannot"
 _MANY_CALLS = "thousands of calls' worth of rows"
 _CONSERVED_BY_STUDENTS = "R of the student, and what it misses, add up to o"
 
-# The models of the package, by their names in MODELS: what o is, and what explaining takes.
+# The models of the package, by their names in MODELS: the meaning of o, and the cost of explaining.
 OWN: dict[str, tuple[str, Family]] = {
     "committee": ("how many times as odd as a usual row", NEIGHBORS),
     "exemplar_mixture": ("-log similarity to the training rows", DISTANCES),
@@ -27,7 +27,7 @@ OWN: dict[str, tuple[str, Family]] = {
     "svdd": ("-log similarity to the support vectors", DISTANCES),
 }
 
-# Detectors that are explained by their scores alone, by class path, and why nothing more is known of them.
+# Detectors explained by their scores alone, by class path, and why nothing more is known about them.
 BLACK_BOXES: dict[str, str] = {
     "pyod.models.abod.ABOD": "a variance of angles does not split into a sum over variables",
     "pyod.models.alad.ALAD": "a difference inside an adversarial network",
@@ -44,7 +44,7 @@ BLACK_BOXES: dict[str, str] = {
 
 
 class Entry(NamedTuple):
-    """What is known of one class of models.
+    """One class of models, and how it is explained.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Entry(NamedTuple):
 
 
 def catalogue() -> list[Entry]:
-    """All models that are known by name, in the order of their names; then any function.
+    """All models known by name, sorted by name; then any function.
 
     Examples
     --------

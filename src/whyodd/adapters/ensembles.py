@@ -39,7 +39,7 @@ def ensemble(
 ) -> EnsembleScore:
     """Several fitted models as one score: the average, or the maximum, of their own scores.
 
-    What ``pyod.models.combination`` does to a matrix of scores, for models whose reasons are to be told.
+    What ``pyod.models.combination`` does to a matrix of scores, for models whose reasons are wanted.
     Own scores are high for outliers: PyOD's ``decision_function``, -``score_samples`` of scikit-learn.
 
     Parameters
@@ -48,7 +48,7 @@ def ensemble(
         All fitted on the same columns.
     combine : {"average", "maximum"}
     weights : array of shape (K,), optional
-        What each model counts in the average; all the same by default.
+        Weight of each model in the average; equal by default.
     normal : array or data frame of shape (N, d), optional
         Rows by which scores are made comparable: each model's score less its mean, over its standard
         deviation on them. None takes scores as they are.
@@ -128,7 +128,7 @@ def from_suod(model: Any) -> EnsembleScore:
                 f"{type(estimator).__name__}, expected the {type(estimator).__name__} itself. Fit it again "
                 "with SUOD(approx_flag_global=False)."
             )
-        # As SUOD itself tells that there is no projection.
+        # SUOD itself recognises a missing projection in this way.
         is_projected = not np.array_equal(matrix, np.ones((d, d)))
         parts.append(
             _part(
@@ -147,7 +147,7 @@ def from_lscp(model: Any) -> EnsembleScore:
     """Ensemble of a fitted ``pyod.models.lscp.LSCP``: ``decision_function`` = o + floor.
 
     The mean of the standardised scores of those of its members that are competent near the row. Which are is
-    searched in subspaces that LSCP draws anew in each call: what is explained is the call that it would make
+    searched in subspaces that LSCP draws again in each call: what is explained is the call that it would make
     next, whose draws are made of a copy of its random state. Given these it is exact.
     """
     require_fitted(model, "decision_scores_")
@@ -167,7 +167,7 @@ def from_lscp(model: Any) -> EnsembleScore:
 
 
 def next_scores_of_lscp(model: Any, X: Any) -> Floats:
-    """What ``decision_function`` of an LSCP would give next, without the draws that it takes."""
+    """What the next ``decision_function`` of an LSCP would return, without using up its random draws."""
     return np.asarray(deepcopy(model).decision_function(X), dtype=np.float64)
 
 
@@ -214,7 +214,7 @@ def _spread(member: Any, normal: Any) -> tuple[float, float]:
 
 
 def _standardization(scores: Floats) -> tuple[Floats, Floats]:
-    """As scikit-learn's ``StandardScaler``, which PyOD uses, has it."""
+    """Mean and scale as in scikit-learn's ``StandardScaler``, which PyOD uses."""
     scaler = StandardScaler().fit(scores)
     return scaler.mean_, scaler.scale_
 

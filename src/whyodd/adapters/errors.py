@@ -1,4 +1,4 @@
-"""The error for models that are no distance networks."""
+"""The error for models that cannot be explained."""
 
 from __future__ import annotations
 

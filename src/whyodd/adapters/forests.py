@@ -9,7 +9,6 @@ import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
-from whyodd.network.forest import ForestScore
 from whyodd.network.verdict import AffineScale, ExponentialScale
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from whyodd.network.forest import ForestScore
     from whyodd.network.verdict import Scale
 
     Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ def average_path_length(n: ArrayLike) -> Floats:
 
 
 def _scale(member: ForestScore, usual: float, shift: float) -> Scale:
-    if usual == 0.0:  # of trees of one row: every score is one half, and every o is 0
+    if usual == 0.0:  # trees of one row: every score is one half, and every o is 0
         return AffineScale(shift=0.5 + shift)
     rate = math.log(2.0) / usual
     return ExponentialScale(rate, log_slope=-rate * member.longest_path, shift=shift)
@@ -176,6 +176,8 @@ def _isotree_tree(model: Any, index: int, size: int) -> Tree:
 
 def _joined(trees: Iterable[Tree], n_features: int, *, is_single: bool = False) -> ForestScore:
     """Trees one after the other; children are counted from the first node of all."""
+    from whyodd.network.forest import ForestScore
+
     trees = list(trees)
     ends = np.cumsum([tree["feature"].size for tree in trees])
     roots = np.concatenate([[0], ends[:-1]])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UnsupportedModelError", "neuralize", "threshold_of", "verdict_of"]
 
-# What people have most often, where no name is close.
+# The most common models, suggested if no name is similar.
 _COMMON = ("sklearn.ensemble.IsolationForest", "pyod.models.knn.KNN", "whyodd.OneClassSVM")
 
 
@@ -74,7 +74,7 @@ def neuralize(model: object) -> Any:
 
 
 def _judged(adapter: Adapter, model: Any) -> Any:
-    """The member of the waist, with what the model says of its own scores."""
+    """The member of the waist, with what the model says about its own scores."""
     member = adapter.read(model)
     verdict = verdict_of(model, adapter.scale(model, member))
     if isinstance(member, DistanceNetwork):
@@ -83,7 +83,7 @@ def _judged(adapter: Adapter, model: Any) -> Any:
 
 
 def threshold_of(model: Any, network: Any) -> float | None:
-    """Outlierness above which ``model.predict`` says outlier; None if the model does not cut.
+    """Outlierness above which ``model.predict`` returns outlier; None if the model has no threshold.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def verdict_of(model: Any, scale: Scale) -> Verdict:
     contamination = getattr(model, "contamination", None)
     contamination = float(contamination) if isinstance(contamination, (int, float)) else None
     if hasattr(model, "decision_scores_"):
-        # A threshold that is chosen anew for the rows to judge (PyThresh) is none that could be kept.
+        # A threshold that is recomputed for the rows to judge (PyThresh) cannot be kept.
         cut = None if contamination is None else getattr(model, "threshold_", None)
         training = np.sort(scale.outlierness(np.ravel(model.decision_scores_)))
         known = training if np.isfinite(training).all() else None
@@ -115,17 +115,17 @@ def verdict_of(model: Any, scale: Scale) -> Verdict:
 
 
 def _rounding(cut: float, scale: Scale) -> float:
-    """More than sums round by: a row that scores the threshold itself, as some often do, is no outlier."""
+    """Margin above rounding error, so that a row exactly at the threshold is not an outlier."""
     return 1e-12 * max(abs(cut), abs(scale.shift)) if isinstance(scale, AffineScale) else 0.0
 
 
 def _finite(value: Any) -> float | None:
-    """A threshold that no row can exceed is none."""
+    """The threshold, or None if no row can exceed it."""
     return float(value) if math.isfinite(value) else None
 
 
 def _is_foreign(thing: object) -> bool:
-    """Whether it is part of somebody else's model: what that lacks is no mistake of ours."""
+    """Whether it belongs to another package's model, so that an attribute it lacks is not our mistake."""
     return hasattr(thing, "fit") and not class_path(type(thing)).startswith("whyodd.")
 
 

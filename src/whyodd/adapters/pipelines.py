@@ -1,4 +1,4 @@
-"""A pipeline, or a search over parameters, taken apart: the steps, and the model at the end."""
+"""Takes a pipeline, or a search over parameters, apart: the steps, and the model at the end."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     Steps = Sequence[tuple[str, Any]]
 
 _PIPELINES = {"sklearn.pipeline.Pipeline": True}
-# Steps that read texts as the values people mean by them: what is explained are these values.
+# Steps that read texts as the values people mean; these values are what is explained.
 _READERS = {"whyodd.automatic.written.WrittenValues": True}
-# Steps that compare columns with rows alike in others.
+# Steps that compare columns with rows that are alike in others.
 _GIVEN = {"whyodd.automatic.given.GivenContext": True}
 _SEARCHES = {"sklearn.model_selection._search.BaseSearchCV": True}
 
@@ -51,7 +51,7 @@ def find_given(steps: Steps) -> tuple[Any, list[Any]] | None:
 
 
 def _best(model: Any) -> Any:
-    """The model itself, or the one that a search over parameters has found."""
+    """The model itself, or the one that a search over parameters found."""
     if not find_entry(_SEARCHES, model):
         return model
     if not hasattr(model, "best_estimator_"):

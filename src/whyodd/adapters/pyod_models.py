@@ -114,7 +114,7 @@ def from_pyod_cblof(model: Any) -> DistanceNetwork | ClusterDistance:
 
 
 def _require_fitted(model: Any) -> None:
-    # The last thing every fit sets that is missing, or None, before.
+    # The last attribute that every fit sets; missing, or None, before.
     require_fitted(model, "decision_scores_")
 
 

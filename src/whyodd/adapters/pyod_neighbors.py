@@ -11,7 +11,7 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
 from whyodd.network.reference_points import ClusterDistance, Hyperspheres
 
-# Clusterings that put a row into the cluster of the nearest of some points: the points, and their clusters.
+# Clusterings that assign a row to the cluster of the nearest of some points: the points, and their clusters.
 _DECIDING_POINTS = {
     "sklearn.cluster._affinity_propagation.AffinityPropagation": ("cluster_centers_", None),
     "sklearn.cluster._birch.Birch": ("subcluster_centers_", "subcluster_labels_"),

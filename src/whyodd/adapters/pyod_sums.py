@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 # PyOD's factor of a median absolute deviation, which makes it a standard deviation of normal values.
 _MAD_FACTOR = 0.6745
-# A variable is told by the projections if they determine it up to this part.
+# Projections reveal a variable if they determine it up to this part.
 _TOLD = 1e-6
 
 
 def row_by_row(model: Any, X: Any) -> Floats:
-    """``decision_function`` of each row by itself (n,): the score of a row among others depends on them."""
+    """``decision_function`` of each row by itself (n,): PyOD's score depends on the other rows."""
     rows = np.asarray(X)
     return np.concatenate([model.decision_function(row[None]) for row in rows])
 
@@ -64,7 +64,7 @@ def from_pyod_hbos(model: Any) -> TermsScore:
 
     With h = log2(density + ``alpha``) of the bins of each variable, the term is what the bin of the row's
     value falls short of the fullest one. Histograms are those of ``fit``: PyOD 2.0 counts the bins of
-    ``n_bins="auto"`` anew for the rows to score, and may then take a wrong bin beyond the last edge.
+    ``n_bins="auto"`` again for the rows to score, and may then take a wrong bin beyond the last edge.
     """
     _require_fitted(model)
     densities = model.hist_ if isinstance(model.hist_, list) else list(np.transpose(model.hist_))
@@ -142,7 +142,7 @@ def from_pyod_pca(model: Any) -> WeightedDistances:
 
 
 def _require_fitted(model: Any) -> None:
-    # The last thing every fit sets that is missing, or None, before.
+    # The last attribute that every fit sets; missing, or None, before.
     require_fitted(model, "decision_scores_")
 
 

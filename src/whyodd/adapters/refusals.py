@@ -1,4 +1,4 @@
-"""Detectors of PyOD that no row has a score of its own in, and what to do instead: one sentence each."""
+"""Detectors of PyOD that give no row a score of its own, and what to do instead: one sentence each."""
 
 from __future__ import annotations
 

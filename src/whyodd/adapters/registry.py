@@ -90,7 +90,7 @@ if TYPE_CHECKING:
 
 
 class Family(NamedTuple):
-    """What all models have in common that become the same kind of member.
+    """What all models that become the same kind of member have in common.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def _squared(model: Any, member: Any) -> Scale:
 
 
 class Adapter(NamedTuple):
-    """What is known of a class of models.
+    """One class of models: how it becomes a member, and how its own scores follow.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-# Longer lists are told apart by which they are, not by what they hold.
+# Longer lists are compared by identity, not by content.
 _FEW = 100
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type)
 _lock = Lock()
@@ -21,7 +21,7 @@ _entries: dict[int, _Entry] = {}
 
 
 class _Entry(NamedTuple):
-    """What was made of a model, and the state that it had.
+    """A value derived from a model, and the state of the model at that time.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class _Entry(NamedTuple):
 
 
 def remembered(model: Any, make: Callable[[Any], Any]) -> Any:
-    """``make(model)``, or what it gave before if the model's state is the same as it was then.
+    """``make(model)``, or the earlier result if the model's state has not changed since.
 
     Arrays, tensors, numbers, texts, and models and modules of torch inside the model are the same if they
     hold the same, so that a model fitted again, fitted further or changed in place is noticed; all else is
@@ -50,9 +50,9 @@ def remembered(model: Any, make: Callable[[Any], Any]) -> Any:
         return entry.made
     made = make(model)
     try:
-        # The number of a model that is gone may be that of another one by the time this is called.
+        # By the time this is called, another model may have the same id.
         ref = weakref.ref(model, lambda gone: _forget(key, gone))
-    except TypeError:  # not to be watched
+    except TypeError:  # it cannot be watched
         return made
     with _lock:
         _entries[key] = _Entry(ref, state, made)
@@ -60,14 +60,14 @@ def remembered(model: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def _forget(key: int, gone: weakref.ref[Any]) -> None:
-    # Without the lock, which the thread that is interrupted by this may hold: both steps are atomic.
+    # Without the lock, which the thread interrupted by this may hold; both steps are atomic.
     entry = _entries.get(key)
     if entry is not None and entry.model is gone:
         _entries.pop(key, None)
 
 
 class State(NamedTuple):
-    """What a model holds, without holding on to it where that can be helped.
+    """The content of a model, held by weak references where possible.
 
     Attributes
     ----------
@@ -82,12 +82,12 @@ class State(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> State:
-        """That of a model now."""
+        """The present state of a model."""
         objects: list[Any] = []
         return cls(_of_attributes(model, objects, {id(model)}), objects)
 
     def is_that_of(self, other: State) -> bool:
-        """Whether all is the same, and every object is still there."""
+        """Whether the content is the same and every object still exists."""
         alive = all(ref() is not None for ref in self.objects if isinstance(ref, weakref.ref))
         return alive and self.parts == other.parts
 
@@ -123,14 +123,14 @@ def _checksum(array: np.ndarray[Any, Any]) -> Hashable:
 
 
 def _tensor(value: Any) -> Hashable:
-    """Of a tensor of torch; a module may also keep other things among its weights."""
+    """Checksum of a torch tensor; a module may also keep other things among its weights."""
     if not hasattr(value, "detach"):
         return repr(value)
     return _checksum(value.detach().cpu().double().numpy())
 
 
 def _watched(value: Any) -> Any:
-    """A way to see whether an object is gone; the object itself if there is none."""
+    """A weak reference to an object, or the object itself if it does not allow one."""
     try:
         return weakref.ref(value)
     except TypeError:

@@ -53,7 +53,7 @@ def from_kernel_pca(model: Any) -> KernelSubspace | DistanceNetwork:
 
 
 def subspace(model: Any, selected: int, name: str) -> KernelSubspace | DistanceNetwork:
-    """What the first ``selected`` components of a fitted kernel PCA leave, for a model called ``name``."""
+    """What the first ``selected`` components of a fitted kernel PCA leave over; ``name`` is the model's."""
     rows = np.asarray(to_dense(model.X_fit_), dtype=np.float64)
     components = _components(model)[:, :selected]
     if model.kernel == "rbf":

@@ -74,7 +74,7 @@ def _mixture(model: Any, log_weights: NDArray[np.float64]) -> DistanceNetwork:
 
 
 def _posterior_constants(model: Any) -> NDArray[np.float64]:
-    """What E[log N(x; μ_k, Λ_k)] has beyond log N at the expected mean and precision, (m,)."""
+    """E[log N(x; μ_k, Λ_k)] minus log N at the expected mean and precision, (m,)."""
     d = model.means_.shape[1]
     degrees = np.broadcast_to(
         model.degrees_of_freedom_, len(model.means_)

@@ -64,7 +64,7 @@ def from_one_class_svm(model: Any) -> DistanceNetwork | LinearScore:
     return DistanceNetwork(
         model.support_vectors_,
         kernel=Exponential(q=2.0, sigma=1.0 / math.sqrt(2.0 * model._gamma)),
-        # Logarithms keep dual coefficients apart whose share of the total underflows.
+        # Logarithms distinguish dual coefficients whose share of the total underflows.
         log_weights=np.log(duals) - math.log(total),
         offset=math.log(total),
         rows=model.support_,

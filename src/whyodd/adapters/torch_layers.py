@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# What a module is made of, in the order in which rows pass through it.
+# The modules inside a module, in the order in which rows pass through them.
 _CONTAINERS: dict[str, Callable[[Any], list[Any]]] = {
     "pyod.utils.torch_utility.LinearBlock": lambda block: [
         block.linear,
@@ -27,7 +27,7 @@ _CONTAINERS: dict[str, Callable[[Any], list[Any]]] = {
     "torch._dynamo.eval_frame.OptimizedModule": lambda compiled: [compiled._orig_mod],
     "torch.nn.modules.container.Sequential": list,
 }
-# What does nothing once a model is fitted.
+# Modules that do nothing once a model is fitted.
 _IDLE = {"torch.nn.modules.dropout.Dropout": True, "torch.nn.modules.linear.Identity": True}
 # How dense layers call an activation of torch, and its parameter.
 _ACTIVATIONS: dict[str, Callable[[Any], tuple[str, float]]] = {

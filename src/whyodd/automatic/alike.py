@@ -1,4 +1,4 @@
-"""Rows alike in their context, and what is usual among them, without the row that asks."""
+"""Rows with a similar context, and what is usual among them, without the row in question."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Bools = NDArray[np.bool_]
 
-# Rows alike that stand for themselves.
+# With this many similar rows, no others are needed.
 ENOUGH = 20
 # A spread is the range between two quantiles, this one and its mirror image, in units of a normal one.
 _TAIL = 0.1
 _OF_NORMAL = -2.0 * float(ndtri(_TAIL))
-# Places at the same distance are told apart by rounding alone below it.
+# Below this difference, distances count as equal, since only rounding separates them.
 _ROUNDING = 1e-9
-# Numbers that are held at a time.
+# Numbers held at once.
 _BLOCK = 2_000_000
 
 
@@ -91,7 +91,7 @@ class Alike:
             self._trees[level, key] = KDTree(self.points[members])
         tree = self._trees[level, key]
         distances, _ = tree.query(points, k=wanted)
-        # Enough rows at the very same place stand for themselves.
+        # Enough rows at exactly the same place need no others.
         reach = np.where(distances[:, ENOUGH - 1] <= _ROUNDING, 0.0, distances[:, -1])
         near = tree.query_radius(points, reach + _ROUNDING)
         return [members[places] for places in near]
@@ -144,7 +144,7 @@ def middles(values: Floats, alike: list[Indices], context: Indices, own: Floats,
 
 
 def _middle(sorted_values: Floats, count: Indices, own: Floats, left_out: Bools) -> Middle:
-    """Of one column: values (n, longest) that ascend, the first ``count`` of which are some."""
+    """Middle of one column: sorted values (n, longest), of which the first ``count`` are filled."""
     first = (sorted_values < own[:, None]).sum(axis=1)
     n = count - left_out
     nobody = np.where(left_out, first, sorted_values.shape[1])  # the place that does not count
@@ -175,7 +175,7 @@ def _at(values: Floats, columns: Indices) -> Floats:
 
 
 def counts(codes: Indices, n_labels: int, alike: list[Indices]) -> Floats:
-    """How many of the rows alike to each context have each label (u, labels), by its code; -1 is none."""
+    """Number of similar rows with each label (u, labels), by its code; -1 means no label."""
     found = np.zeros((len(alike), n_labels))
     for place, rows in enumerate(alike):
         of_rows = codes[rows]

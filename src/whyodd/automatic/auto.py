@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from whyodd.automatic.auto_report import AutoReport
 from whyodd.automatic.context import context_names, in_context, with_context
-from whyodd.automatic.preparation import groups_of, prepare, settled, variables_of
+from whyodd.automatic.preparation import check_selectable, groups_of, prepare, settled, variables_of
 from whyodd.automatic.reading import read_table
 from whyodd.automatic.whole import Whole
 from whyodd.automatic.written import judge_table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["AutoReport", "auto"]
 
 _LOG = logging.getLogger("whyodd")
-# Means, spreads and categories are those of at most so many rows.
+# Means, spreads and categories come from at most this many rows.
 _PREPARED_ROWS = 200_000
 
 
@@ -47,38 +47,38 @@ def auto(
 ) -> Pipeline:
     """Sensible default detector for a raw table: a fitted pipeline that ends in a :class:`whyodd.Committee`.
 
-    Each column is used as what it is: numbers in robust scales, categories and booleans by their surprise,
-    dates taken apart, gaps filled and marked. Texts such as 20.6%, 12 €, 1.234,50, 14:35 or 02.03.2026 are
-    the numbers, times and dates they stand for. Constant columns and identifiers are set aside.
+    Each column is used according to its kind: numbers in robust scales, categories and booleans by their
+    surprise, dates by their parts, gaps filled and marked. Texts such as 20.6%, 12 €, 1.234,50, 14:35 or
+    02.03.2026 are read as numbers, times and dates. Constant columns and identifiers are left out.
 
     Parameters
     ----------
     frame : data frame, dict of columns, or array of shape (n, d)
-        pandas, Polars or Arrow; at least two rows. Later rows come as the same kind of table (those of
-        a dict as a data frame).
+        pandas, Polars or Arrow; at least two rows. Pass later rows as the same kind of table (those of a
+        dict as a data frame).
     trusted : bool, default False
-        Whether all rows are known to be normal. If not, the oddest of them are left out while it learns.
+        Whether all rows are known to be normal. If not, training leaves out the oddest of them.
     max_rows : int, optional
-        The model is learned from at most so many rows, drawn at random: time to score a row grows with them.
-        By default 1,000, or 4,000 that are trusted.
+        Most rows that the model learns, drawn at random: the time to score a row grows with their number.
+        By default 1,000, or 4,000 if they are trusted.
     types : dict of str to str, optional
-        Kinds of columns that overrule what the rules say, as in ``{"store": "code"}``: number, count, code,
+        Kinds of columns that overrule the rules, for example ``{"store": "code"}``: number, count, code,
         category, ordered category, yes/no, date, time of day, duration, free text, identifier.
     given : str or sequence of str, optional
-        Columns of context, such as ``["machine", "time"]``, the most important first: rows are compared with
-        rows alike in them, and they are never blamed. Categories must be equal, numbers near; of dates the
-        weekday must be equal and the time of day near.
+        Context columns, such as ``["machine", "time"]``, the most important first. Rows are compared with
+        rows that are alike in them, and these columns are never blamed. Categories must be equal and
+        numbers near; dates must have the same weekday and a near time of day.
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
-        Say on standard error what is being done.
+        Report the present step on standard error.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps "columns" and "model", for :func:`whyodd.explain`, and before them "written" if texts have to be
-        read. ``print(pipeline.auto_report_)`` shows what was made of the columns; so does the logger "whyodd"
-        at level INFO.
+        Steps "columns" and "model", for :func:`whyodd.explain`, after a step "written" if texts have to be
+        read. ``print(pipeline.auto_report_)`` shows how each column is used; so does the logger "whyodd" at
+        level INFO.
 
     Examples
     --------
@@ -129,6 +129,7 @@ def _learned(judged: JudgedTable, progress: bool, **options: Any) -> Pipeline:
     """The pipeline of a table, with ``options`` of its committee."""
     table, whole, columns = judged.table, judged.whole, judged.columns
     _check_any_used(columns)
+    check_selectable(table.data)
     with _announced(progress) as say:
         say("preparing columns")
         preparation = prepare(columns, whole)
@@ -155,7 +156,7 @@ def _learned(judged: JudgedTable, progress: bool, **options: Any) -> Pipeline:
 
 
 def _of_whole(network: Any, whole: Whole, preparation: Any, data: Any) -> Any:
-    """A committee that knows its rows by their places in the whole table, and how far its values go."""
+    """A committee that knows the places of its rows in the whole table, and its extremes."""
     seen = preparation.transform(whole.seen_in(data))
     extent = np.vstack([network.extent, seen])
     extent = np.stack([extent.min(axis=0), extent.max(axis=0)])
@@ -163,7 +164,7 @@ def _of_whole(network: Any, whole: Whole, preparation: Any, data: Any) -> Any:
 
 
 def _prepared_rows(table: RawTable, seed: int) -> NDArray[np.intp] | None:
-    """As many rows as are kept in memory as numbers, in their order; None if that is all of them."""
+    """The rows to keep in memory as numbers, in their order; None for all."""
     if table.n_rows <= _PREPARED_ROWS:
         return None
     return np.sort(np.random.default_rng(seed).choice(table.n_rows, _PREPARED_ROWS, replace=False))
@@ -192,7 +193,7 @@ def _check_any_used(columns: Sequence[Column]) -> None:
 
 @contextmanager
 def _announced(progress: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows what is being done, on standard error if ``progress``."""
+    """Yield a function that shows the present step on standard error if ``progress``."""
     if not progress:
         yield lambda doing: None  # noqa: ARG005
         return

@@ -1,4 +1,4 @@
-"""What was made of a table, and why, for people to read."""
+"""What was made of a table, and why, in words."""
 
 from __future__ import annotations
 

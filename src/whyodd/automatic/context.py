@@ -1,4 +1,4 @@
-"""Columns that are context: where rows lie in it, and how people say it."""
+"""Context columns: where rows lie in their context, and how to say it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _NOTE = "each row is compared with rows that are alike in it"
 _DAY, _HOUR, _NO_HOUR = 86_400.0, 3_600.0, 24
-_THURSDAY = 3  # when seconds begin to count
+_THURSDAY = 3  # the weekday of the first second of 1970
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NO_WEEKDAY = len(_WEEKDAYS)
 NO_DAY = np.iinfo(np.int64).min  # the day of a row without a date
-_MIDDLE = 0.5  # of the ranks: where a gap is
-# What is made of dates that have these parts.
+_MIDDLE = 0.5  # the rank that stands for a gap
+# Context coordinates of dates that have these parts.
 _KINDS_OF_DATES = {
     (True, True): "time of day and weekday",
     (True, False): "time of day",
@@ -42,7 +42,7 @@ _KINDS_OF_DATES = {
 
 
 def context_names(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Names of context columns, each once; one may come alone."""
+    """Names of context columns, each once; a single name may be given as a string."""
     names = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"given={given!r}: expected column names, for example ['machine', 'time'].")
@@ -50,12 +50,12 @@ def context_names(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def with_context(columns: Sequence[Column], given: Sequence[str]) -> list[Column]:
-    """Columns of which those ``given`` are context; an error says which cannot be."""
+    """The columns, with those ``given`` turned into context; an error names a column that cannot be."""
     names = [column.name for column in columns]
     for name in given:
         if name not in names:
             raise ValueError(f"There is no column {name!r} to use as context.{did_you_mean(name, names)}")
-    # In the order in which they are given, before all others: the first count most.
+    # First, in the given order, since the first count most.
     by_name = {column.name: column for column in columns}
     found = [_as_context(by_name[name]) for name in given]
     found += [column for column in columns if column.name not in given]
@@ -68,13 +68,13 @@ def with_context(columns: Sequence[Column], given: Sequence[str]) -> list[Column
 
 
 def in_context(columns: Sequence[Column]) -> str:
-    """What rows are compared with, to be added to what a model is; "" if there is no context."""
+    """What rows are compared with, as an addition to the model's name; "" without context."""
     names = [short_name(column.name) for column in columns if column.used_as == CONTEXT]
     return f", each row among rows alike in {listed(names)}" if names else ""
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Parts as people list them: "a, b and c"."""
+    """Parts as a list in words: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
@@ -95,7 +95,7 @@ def _as_context(column: Column) -> Column:
 
 
 def context_kind(column: Column) -> str | None:
-    """As what a column is context; None if it cannot be."""
+    """How a column serves as context; None if it cannot."""
     if column.used_as == "date":
         return _KINDS_OF_DATES.get((CLOCK in column.parts, WEEK in column.parts))
     return column.used_as if column.is_used else None
@@ -106,7 +106,7 @@ def context_kind(column: Column) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where rows lie in one column of context: a code that must be equal, and a point that must be near.
+    """Where rows lie in one context column: a code that must be equal, and a point that must be near.
 
     Categories and weekdays are codes. Numbers are points by their rank, and times of day on a circle, both of
     length 1. What is missing has a code of its own.
@@ -171,7 +171,7 @@ class Place:
         return np.column_stack(codes), points
 
     def words(self, column: RawColumn, name: str, form: Written | None) -> list[str]:
-        """What people call it: "machine 'B7'", "load 23.5", "a Sunday at 03:00"."""
+        """The value in words: "machine 'B7'", "load 23.5", "a Sunday at 03:00"."""
         called = short_name(name)
         if self.kind.endswith("category") or self.kind == "number":
             values = plain_values(column, self.kind == "mixed category").tolist()

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 _DAY = 86_400.0
 _SECONDS = "datetime64[s]"
 CLOCK, WEEK = "hour of the day", "day of the week"
-# Cycle -> (its length in seconds, the span in seconds from which a column shows all of it).
+# Cycle -> (its length in seconds, and the time span in seconds above which a column shows all of it).
 _CYCLES = {
     CLOCK: (_DAY, _DAY),
     WEEK: (7.0 * _DAY, 7.0 * _DAY),
     "day of the year": (365.2425 * _DAY, 365.0 * _DAY),
 }
-# Hours, weekdays and months, as whose values dates may be rare.
+# Hours, weekdays and months, among which dates may be rare.
 _SLOTS = {CLOCK: 24, WEEK: 7, "day of the year": 12}
-_ROUNDING = 1e-6  # of where a slot begins
+_ROUNDING = 1e-6  # tolerance for the start of a slot
 _ELAPSED = "time elapsed"
 _CLOCK_TIME = re.compile(r"\d{2}:\d{2}(:\d{2}(\.\d+)?)?")
 _NO_DAY = dt.date(1970, 1, 1)
 
 
 def choose_parts(dates: Dates) -> tuple[str, ...]:
-    """What to make of a column's dates (n,), in the order of the rows, at least two different ones.
+    """Which parts of a column's dates (n,) to compare; the rows are in order, with at least two dates.
 
     Cycles that the dates go through at least once. Time elapsed only if it does not go up with the rows: if
     it does, the table is a record of what came when, and any new row is later than all of them.
@@ -76,7 +76,7 @@ def _without_zone(value: Any) -> Any:
         return value.replace(tzinfo=None)
     if isinstance(value, str) and _CLOCK_TIME.fullmatch(value):
         value = dt.time.fromisoformat(value)
-    if isinstance(value, dt.time):  # of no day
+    if isinstance(value, dt.time):  # a time without a day
         return dt.datetime.combine(_NO_DAY, value.replace(tzinfo=None))
     return value.removesuffix("Z") if isinstance(value, str) else value
 
@@ -106,7 +106,7 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         How rare hours, weekdays and months are, of the cycles in use.
     """
 
-    # Of files of 0.1.
+    # For files of 0.1.
     mark_: float = 1.0
     rarity_: Rarity | None = None
 

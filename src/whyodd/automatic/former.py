@@ -1,4 +1,4 @@
-"""What ``auto`` used to choose from: only files saved by 0.1 hold these, and they still load."""
+"""The models that ``auto`` of version 0.1 chose from, so that its saved files still load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns as they are for rows alike in context: how far from what is usual there, in units of its spread."""
+"""Columns relative to similar rows in context: the distance from what is usual there, in its spread."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Bools = NDArray[np.bool_]
 
-# Rows that others are compared with, drawn at random of more.
+# Rows to compare with; of more, this many are drawn at random.
 _MOST_ROWS = 20_000
-# Categories beyond so many are one, the rare ones.
+# Categories beyond this many form one, the rare ones.
 _MOST_LABELS = 50
 RARE = "(infrequent)"
 # What the median of n values adds to their variance, times n.
 _MEDIAN_VARIANCE = np.pi / 2.0
 # Variance of the logarithm of the spread of n normal values, times n.
 _SPREAD_VARIANCE = 0.79
-# By how many rows the share of a category among all rows may count among rows alike.
+# Candidates: how many rows the share among all rows counts as, beside the rows alike.
 _STRENGTHS = tuple(float(10.0 ** (power / 2.0)) for power in range(7))
 _QUIET = 0.1
 _DIGITS = 9
@@ -50,7 +50,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class ContextRows:
-    """Rows as a context step sees them.
+    """Rows as a context step handles them.
 
     Attributes
     ----------
@@ -83,13 +83,13 @@ class ContextRows:
         """Rows as bytes, equal for equal rows."""
         parts = [self.codes, self.points, self.values, self.labels, self.days]
         together = np.column_stack([np.asarray(part, dtype=np.float64) for part in parts]) + 0.0
-        together[np.isnan(together)] = np.nan  # there is one zero, and one gap
+        together[np.isnan(together)] = np.nan  # one zero (not -0), and one kind of gap
         return [row.tobytes() for row in together]
 
 
 @dataclass(frozen=True, eq=False)
 class _Asking:
-    """Rows that ask what is usual: their different contexts (u,), which one each has, and which are known.
+    """Rows to be compared: their different contexts (u,), which one each has, and which rows are known.
 
     A known row is no evidence for itself, and neither is the rest of its day: what is special about a day is
     in all of its rows, and tomorrow is another one. ``day`` (u,) is the one that a context does without.
@@ -138,7 +138,7 @@ class _Asking:
 
 
 class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Numbers and categories compared with rows alike in context, none with itself or with its own day.
+    """Numbers and categories compared with similar rows in context, never with the row or day itself.
 
     A number y becomes (y - m) / s, with m the median and s the spread (of the middle 80 %) among rows alike:
     those with equal categories, weekdays and hours, and of these the nearest in ranks and times of day.
@@ -168,7 +168,7 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     known_ : ContextRows
         The rows that others are compared with.
     within_, ratio_ : ndarray of shape (levels, numbers)
-        σ, and σ²/τ², where the first so many codes of the context agree.
+        σ, and σ²/τ², where this many first codes of the context agree.
     typical_, uneven_ : ndarray of shape (levels + 1, numbers)
         Logarithm of the typical spread, and the variance of such logarithms between contexts.
     quiet_ : ndarray of shape (numbers,)
@@ -228,7 +228,7 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
             self.quiet_ = np.where((own.spread > 0.0).any(axis=0), _quiet(own.spread, values), self.quiet_)
 
     def _learn_shares(self, asking: _Asking) -> None:
-        """By how many rows shares borrow: so that each row is foretold best by the others."""
+        """Learn how many rows shares borrow: as many as predict each row best from the others."""
         n_levels = self._n_levels
         self.strength_ = np.full((n_levels + 1, len(self.labels_)), _STRENGTHS[0])
         for j, labels in enumerate(self.labels_):
@@ -254,7 +254,7 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
                 np.where(found.spread > 0.0, found.spread, self.quiet_), found.size, level
             )
             n = found.size
-            # A median of few values is not exact either.
+            # A median of few values is inexact, too.
             unsure = 1.0 + np.divide(_MEDIAN_VARIANCE, n, out=np.zeros_like(n), where=n > 0)
             if level == 0:
                 location, spread = median, spread_here * np.sqrt(unsure)
@@ -269,7 +269,7 @@ class GivenContext(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         return location, np.where(spread > 0.0, spread, self.quiet_)
 
     def _steadied(self, spread: Floats, n: Floats, level: int) -> Floats:
-        """Spreads (n, numbers) of n values, drawn towards the typical one by what chance has in them."""
+        """Spreads (n, numbers) of n values, moved towards the typical one as far as chance could explain."""
         uneven = self.uneven_[level]
         with np.errstate(divide="ignore", invalid="ignore"):
             own = np.where(np.isinf(uneven), 1.0, uneven / (uneven + _SPREAD_VARIANCE / n))
@@ -457,14 +457,14 @@ def _keys_of(known: Any) -> frozenset[bytes]:
 
 
 def _drawn(n: int) -> Indices:
-    """As many rows as are kept, in their order."""
+    """The rows to keep, in their order."""
     if n <= _MOST_ROWS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, _MOST_ROWS, replace=False))
 
 
 def _labels(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Categories, the most frequent first; the rare ones of too many are one."""
+    """Categories, the most frequent first; beyond a limit the rare ones count as one."""
     found = Counter(values)
     labels = sorted(found, key=lambda value: (-found[value], str(value)))
     if len(labels) > _MOST_LABELS:
@@ -473,7 +473,7 @@ def _labels(values: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def _spread(residuals: Floats) -> Floats:
-    """Spread (d,) of residuals (m, d), as far as there are any."""
+    """Spread (d,) of residuals (m, d), where there are any."""
     found = np.zeros(residuals.shape[1])
     for j, column in enumerate(residuals.T):
         there = column[np.isfinite(column)]
@@ -482,7 +482,7 @@ def _spread(residuals: Floats) -> Floats:
 
 
 def _unevenness(found: Middle) -> tuple[Floats, Floats]:
-    """The typical logarithm of spreads (d,), and their variance without what chance has in it.
+    """The typical logarithm of spreads (d,), and their variance beyond chance.
 
     Of rows with enough others alike; if there are none, spreads stay what they are: the variance is infinite.
     """
@@ -491,7 +491,7 @@ def _unevenness(found: Middle) -> tuple[Floats, Floats]:
     for j in range(d):
         there = (found.size[:, j] >= ENOUGH - 1) & (found.spread[:, j] > 0.0)
         if there.any():
-            # Rounded, since a scale asks which values are the same.
+            # Rounded, since a scale depends on which values are equal.
             logs = np.round(np.log(found.spread[there, j]), _DIGITS)
             center, scale = center_and_scale(logs[:, np.newaxis])
             differ = scale[0] ** 2 if np.ptp(logs) > 0.0 else 0.0
@@ -501,7 +501,7 @@ def _unevenness(found: Middle) -> tuple[Floats, Floats]:
 
 
 def _quiet(spread: Floats, values: Floats) -> Floats:
-    """Spread (d,) of the quietest tenth of the contexts, as far as values vary in them at all."""
+    """Spread (d,) of the quietest tenth of the contexts, among contexts in which values vary."""
     varies = np.where(spread > 0.0, spread, np.nan)
     is_never = np.isnan(varies).all(axis=0)
     whole = _spread(values)
@@ -510,12 +510,12 @@ def _quiet(spread: Floats, values: Floats) -> Floats:
 
 
 def _equal_shares(n: int, n_labels: int) -> Floats:
-    """Shares (n, labels) if nothing is known; one more is for what was never seen."""
+    """Equal shares (n, labels), for when nothing is known; one further share is for unseen labels."""
     return np.full((n, n_labels), 1.0 / (n_labels + 1.0))
 
 
 def _borrowed(found: Floats, shares: Floats, strength: float) -> Floats:
-    """Shares of counted rows and of as many borrowed ones as ``strength`` says."""
+    """Shares of the counted rows together with ``strength`` borrowed rows."""
     return np.asarray((found + strength * shares) / (found.sum(axis=1, keepdims=True) + strength))
 
 

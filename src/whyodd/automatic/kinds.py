@@ -39,11 +39,11 @@ Kind = Literal[
 # How a column enters the model.
 Use = Literal["number", "category", "mixed category", "date", "nothing"]
 
-# With fewer rows that all values differ, or that there are only two, says little.
+# With fewer rows, it means little that all values differ, or that there are only two.
 ENOUGH_ROWS = 20
-# From so many different texts per row on, or rows with a text of their own, they are names or free text.
+# With this many distinct texts per row, or rows with a text of their own, they are names or free text.
 _ID_SHARE, _OWN_SHARE = 0.5, 0.25
-# Rows that share a code, on average: identifiers name one row each, codes name many.
+# Average number of rows per code: identifiers name one row each, codes name many.
 _ROWS_PER_CODE = 5
 # The last word of a column's name, where whole numbers in it name things.
 _CODE_NAMES = frozenset(
@@ -53,13 +53,13 @@ _CODE_NAMES = frozenset(
         *("machine", "account"),
     }
 )
-# Words of a text on average from which on it is prose; and how many texts are looked at.
+# Average words of a text above which it is prose, and how many texts are examined.
 _PROSE_WORDS, _TEXTS_READ = 4.0, 1_000
 # Squares of larger numbers, and of smaller differences, leave the range of floats.
 _LARGEST, _SMALLEST = 1e150, 1e-150
-# Beyond it not every whole number is a float.
+# Above this, not every whole number is a float.
 _LARGEST_WHOLE = 2.0**53
-# Values that categories may have as they are; others are told apart as texts.
+# Values that categories may have as they are; others are compared as texts.
 LABELS = ("boolean", "number", "text")
 _YES_NO = (
     {"yes", "no"}, {"y", "n"}, {"true", "false"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"on", "off"},
@@ -136,7 +136,7 @@ def judge_columns(
 
 
 def _once(table: RawTable) -> RawTable:
-    """The table without copies, if every row comes equally often: what differs in all rows names them."""
+    """The table without copies, if every row occurs equally often; else the table."""
     first = first_copies(table.data)
     chosen = np.unique(first)
     if repeated(first) == 1 or chosen.size < ENOUGH_ROWS:
@@ -145,7 +145,7 @@ def _once(table: RawTable) -> RawTable:
 
 
 def judge(column: RawColumn, name: str) -> dict[str, Any]:
-    """Keywords of a ``Column``: the rules, by what the values have in common."""
+    """Keywords of a ``Column``, by the rules on what its values have in common."""
     if column.family == "nothing":
         return aside("constant", "it has no values at all")
     if column.is_category and column.family not in LABELS:
@@ -174,11 +174,11 @@ def judge_labels(column: RawColumn, kind: Kind | None = None) -> dict[str, Any]:
 
 
 def _judge_names(column: RawColumn, distinct: set[Any]) -> dict[str, Any] | None:
-    """Names, identifiers and free text: most rows have a value of their own, or texts are prose."""
+    """Names, identifiers and free text: most rows have their own value, or the texts are prose."""
     n = column.n_present
     if n < ENOUGH_ROWS:
         return None
-    n_own = 2 * len(distinct) - n  # at least so many values come once
+    n_own = 2 * len(distinct) - n  # at least this many values occur once
     if n_own < _OWN_SHARE * n and len(distinct) > _OWN_SHARE * n:
         n_own = sum(count == 1 for count in Counter(map(str, column.present)).values())
     if len(distinct) < _ID_SHARE * n and n_own < _OWN_SHARE * n:
@@ -214,7 +214,7 @@ def judge_constant(column: RawColumn) -> dict[str, Any]:
 def _judge_numbers(column: RawColumn, name: str) -> dict[str, Any]:
     numbers = column.as_floats()[~column.gaps]
     check_range(numbers, column, name)
-    # Floats cannot tell large identifiers apart.
+    # Floats cannot distinguish large identifiers.
     exact = column.present if column.values.dtype.kind in "iu" else numbers
     n_distinct = np.unique(exact).size
     if n_distinct == 1:
@@ -249,7 +249,7 @@ def _judge_whole_numbers(
 
 
 def judge_dates(column: RawColumn, name: str, *, only_clock: bool = False) -> dict[str, Any]:
-    """Dates, of which parts are compared; of times of day, or if so asked, where in the day they lie."""
+    """Dates, whose parts are compared; for times of day, or on request, only the time of day."""
     dates = dates_of(column, name)[~column.gaps]
     if np.unique(dates).size == 1:
         return judge_constant(column)
@@ -274,7 +274,7 @@ def aside(kind: Kind, why: str) -> dict[str, Any]:
 
 
 def _code_word(name: str) -> str:
-    """The last word of a name, if codes are called by it: of "Store ID" and "storeId" it is id."""
+    """The last word of a name if it suggests a code: "id" for "Store ID" and "storeId"."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+", name)
     last = words[-1].casefold() if words else ""
     return last if last in _CODE_NAMES else ""
@@ -287,13 +287,13 @@ def _words(texts: set[str]) -> float:
 
 
 def _have_one_form(texts: set[str]) -> bool:
-    """Whether texts have digits and are alike but for which, and for their letters, as A-101 and B-207."""
+    """Whether texts contain digits and have the same shape, such as A-101 and B-207."""
     forms = {re.sub(r"\d", "0", re.sub(r"[^\W\d_]", "a", text)) for text in texts}
     return len(forms) == 1 and "0" in forms.pop()
 
 
 def _counts_rows(numbers: NDArray[Any], n: int) -> bool:
-    """Whether whole numbers that all differ are identifiers: increasing, or without large holes.
+    """Whether whole numbers that all differ are identifiers: increasing, or without large gaps.
 
     ``n`` is how many the column has. These may be a sample of m: in a range of m²/10, five pairs of m random
     numbers would be equal on average, so that it says something that none is.
@@ -304,7 +304,7 @@ def _counts_rows(numbers: NDArray[Any], n: int) -> bool:
 
 
 def check_range(numbers: NDArray[np.float64], column: RawColumn, name: str) -> None:
-    """Refuse numbers whose squares, or differences, are beyond floats."""
+    """Refuse numbers whose squares, or whose differences, exceed floats."""
     beyond = ~(np.abs(numbers) <= _LARGEST)
     if beyond.any():
         at = int(np.flatnonzero(~column.gaps)[np.argmax(beyond)])
@@ -329,5 +329,5 @@ def _holds_written_dates(column: RawColumn) -> bool:
 
 
 def different(values: Any) -> set[Any]:
-    """The different ones of some values."""
+    """The distinct values."""
     return set(values.tolist()) if isinstance(values, np.ndarray) else set(values)

@@ -30,7 +30,7 @@ _GIVEN = "you say so"
 
 
 def checked_types(types: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
-    """The kinds given, by column; an error says which column or kind there is none of."""
+    """The given kinds, by column; an error names an unknown column or kind."""
     given = dict(types or {})
     for name, kind in given.items():
         if name not in names:
@@ -46,7 +46,7 @@ def checked_types(types: Mapping[str, str] | None, names: Sequence[str]) -> dict
 
 
 def judge_as(column: RawColumn, name: str, kind: str) -> dict[str, Any]:
-    """Keywords of a ``Column`` of a kind that is given; what never varies stays a constant."""
+    """Keywords of a ``Column`` of a given kind; a column that never varies stays a constant."""
     if column.family in ("nothing", "object"):
         return judge(column, name)
     return GIVEN[kind](column, name, kind) | {"why": _GIVEN}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
@@ -13,6 +14,7 @@ from whyodd.automatic.given import GivenContext
 from whyodd.automatic.rarity import Rarity
 from whyodd.automatic.steps import Constants, FilledGaps, PlainNumbers, PlainValues, SurpriseEncoder
 from whyodd.explanations.given import CONTEXT
+from whyodd.inputs.frames import as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from whyodd.automatic.kinds import Column
     from whyodd.automatic.whole import Whole
 
-# Categories beyond so many per column are one: the rare ones.
+# Categories of a column beyond this many form one: the rare ones.
 MOST_CATEGORIES = 50
 _CATEGORIES = ("categories", "mixed_categories")
 GIVEN = "given"
@@ -52,11 +54,29 @@ def prepare(columns: Sequence[Column], whole: Whole | None = None) -> ColumnTran
             blocks.append((name, step, [column.key for column in members]))
     dates = enumerate(_used_as(columns, "date"))
     blocks += [(f"date_{i}", DateParts(column.parts), [column.key]) for i, column in dates]
-    return ColumnTransformer(blocks, remainder="drop", sparse_threshold=0.0)
+    # scikit-learn 1.6 keeps unused columns in a type of its own, which cannot be saved, unless told not to.
+    plain = {"force_int_remainder_cols": False} if _sklearn_version() < (1, 7) else {}
+    return ColumnTransformer(blocks, remainder="drop", sparse_threshold=0.0, **plain)
+
+
+def _sklearn_version() -> tuple[int, ...]:
+    return tuple(map(int, sklearn.__version__.split(".")[:2]))
+
+
+def check_selectable(data: Any) -> None:
+    """scikit-learn before 1.9 selects columns of Polars' frames by a protocol that Polars 2 does not have."""
+    frame = as_frame(data)
+    if frame is None or not frame.implementation.is_polars() or hasattr(data, "__dataframe__"):
+        return
+    if _sklearn_version() < (1, 9):
+        raise ValueError(
+            f"scikit-learn {sklearn.__version__} cannot select columns of this version of Polars. "
+            "Install scikit-learn 1.9 or newer, or a Polars below 2."
+        )
 
 
 def settled(preparation: ColumnTransformer) -> ColumnTransformer:
-    """The same, fitted, without what it knew of other rows: fitted again, it learns from its rows alone."""
+    """The same transformer, fitted, without knowledge of other rows, so that a new fit uses its own."""
     for _, step, _ in [*preparation.transformers, *preparation.transformers_]:
         if isinstance(step, Pipeline):
             known = [name for name in step.get_params() if name.endswith("__known")]
@@ -65,7 +85,7 @@ def settled(preparation: ColumnTransformer) -> ColumnTransformer:
 
 
 def groups_of(preparation: ColumnTransformer) -> list[list[int]]:
-    """Columns after a fitted preparation that are one part of a variable, and in units of their own."""
+    """Columns after a fitted preparation that are parts of one variable, and have units of their own."""
     groups: list[list[int]] = []
     for name, step, _ in preparation.transformers_:
         place = preparation.output_indices_[name]
@@ -86,7 +106,7 @@ def groups_of(preparation: ColumnTransformer) -> list[list[int]]:
 
 
 def variables_of(preparation: ColumnTransformer) -> list[int]:
-    """The raw column that each column after a fitted preparation is made of, as a number (d,).
+    """The raw column behind each column after a fitted preparation, as a number (d,).
 
     A number and the mark of its gaps, a category and how rare it is: each are one variable to people.
     """
@@ -127,7 +147,7 @@ def _categories(columns: Sequence[Column], whole: Whole | None, *, as_text: bool
     if whole is not None:
         of = [whole.columns.get(column.key) for column in columns]
         known = [None if column is None else column.counted(as_text=as_text) for column in of]
-    # What was not seen in training counts as rare, if there were rare ones, and else as one more category.
+    # A category not seen in training counts as rare, if there were rare ones, and otherwise as one more.
     encoder = SurpriseEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False, known=known
     )

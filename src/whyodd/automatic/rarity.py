@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Categories are as rare as each other if one has at most so many times the rows of the other.
+# Categories count as equally rare if one has at most this many times the rows of the other.
 ALIKE = 2
 
 
 def surprise(share: float) -> float:
-    """-log p, in nats: at most one on average, and with a standard deviation of at most one, if p is a tail.
+    """-log p in nats; for a tail probability p its mean and its standard deviation are at most one.
 
     So it compares with numbers in units of their scale: what one row in 400 has lies six of them away.
     """
@@ -27,7 +27,7 @@ def surprise(share: float) -> float:
 
 
 class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """One number for each category: -log q, where a share q of the rows has one as rare, or rarer.
+    """One number for each category: -log q, where a share q of the rows has one as rare or rarer.
 
     So two equally likely values, or a hundred, are no surprise, and a country seen once is one. As many new
     rows will have a category never seen as had one of their own (Good and Turing), at least one: that is q.
@@ -46,7 +46,7 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         The entry of any other category, of each column.
     """
 
-    known: Sequence[Counter[Any] | None] | None = None  # of files of 0.2
+    known: Sequence[Counter[Any] | None] | None = None  # in files of 0.2
 
     def __init__(self, known: Sequence[Counter[Any] | None] | None = None) -> None:
         self.known = known
@@ -72,13 +72,13 @@ class Rarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
 
 def category_counts(X: Any, known: Sequence[Counter[Any] | None] | None) -> list[Counter[Any]]:
-    """How many rows have each category of the columns of X (n, k), unless that is known of more rows."""
+    """How many rows have each category of the columns of X (n, k), or the known counts of more rows."""
     known = [None] * X.shape[1] if known is None else known
     return [Counter(column.tolist()) if of is None else of for column, of in zip(X.T, known, strict=True)]
 
 
 def _entries(counts: Counter[Any]) -> tuple[dict[Any, float], float]:
-    """The entries of the categories, and of one that is new."""
+    """The entries of the known categories, and of a new one."""
     n = counts.total()
     sizes = np.sort(np.fromiter(counts.values(), dtype=np.intp))
     rows = np.concatenate([[0], np.cumsum(sizes)])

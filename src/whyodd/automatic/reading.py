@@ -1,4 +1,4 @@
-"""Raw tables column by column: whatever the frame or array, a column is values, gaps and a family."""
+"""Raw tables column by column: any frame or array becomes values, gaps and a family per column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What the values of a column have in common; "mixed" values can still be told apart as text.
+# The common type of the values of a column; "mixed" values can still be compared as text.
 Family = Literal["number", "boolean", "text", "date", "time", "duration", "mixed", "object", "nothing"]
 
 _FAMILIES: tuple[tuple[tuple[type, ...], Family], ...] = (
@@ -35,13 +35,13 @@ _OF_DTYPE: dict[str, Family] = {
     "b": "boolean", "i": "number", "u": "number", "f": "number", "U": "text", "M": "date", "m": "duration",
 }  # fmt: skip
 _OBJECTS_AT_A_TIME = 100_000
-# pandas marks gaps by objects of its own, which do not even compare with themselves.
+# pandas marks gaps by objects of its own, which cannot even be compared with themselves.
 _GAP_TYPES = frozenset({"NoneType", "NAType", "NaTType"})
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """Values of a column as they were given.
+    """Values of a column as given.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class RawColumn:
 
     @property
     def n_present(self) -> int:
-        """How many values the different ones are of."""
+        """Number of values, repeats included."""
         return int(self.present.size) if self.n_whole is None or not self.has_all else self.n_whole
 
     @property
@@ -95,7 +95,7 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as it was given, and its columns.
+    """A table as given, and its columns.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class RawTable:
 
     @property
     def columns(self) -> Iterator[RawColumn]:
-        """The columns one after the other: texts as objects take several times the room of the table."""
+        """The columns one by one, because texts as objects take several times the memory of the table."""
         return _each_column(self.data)
 
     @property
@@ -124,7 +124,7 @@ class RawTable:
     def rows(self, chosen: NDArray[np.intp]) -> Any:
         """Some rows of the data, as the same kind of frame or array."""
         frame = as_frame(self.data)
-        return self.data[chosen] if frame is None else frame[chosen, :].to_native()
+        return self.data[chosen] if frame is None else frame[chosen].to_native()
 
 
 def read_table(data: Any, *, what: str = "frame") -> RawTable:
@@ -226,17 +226,17 @@ def plain_values(column: RawColumn, as_text: bool) -> NDArray[np.object_]:
 
 
 def without_unit(values: Any) -> Any:
-    """Dates in the one unit in which NumPy makes dates of them, and not whole numbers."""
+    """Dates in the one unit that NumPy turns into dates, not into whole numbers."""
     return values.astype("datetime64[us]") if values.dtype.kind == "M" else values
 
 
 def _as_objects(series: nw.Series[Any]) -> NDArray[np.object_]:
-    """Values as objects; texts that are equal are one object, since categories repeat millions of times."""
+    """Values as objects; equal texts share one object, since categories repeat millions of times."""
     values = np.empty(len(series), dtype=object)
     known: dict[str, str] = {}
     for start in range(0, len(series), _OBJECTS_AT_A_TIME):
         part = series[start : start + _OBJECTS_AT_A_TIME].to_list()
-        if series.dtype == nw.String and len(known) <= max(start, 1) // 2:  # not where most are different
+        if series.dtype == nw.String and len(known) <= max(start, 1) // 2:  # not if most differ
             part = [known.setdefault(value, value) if value.__class__ is str else value for value in part]
         values[start : start + len(part)] = np.fromiter(part, dtype=object, count=len(part))
     return values
@@ -281,7 +281,7 @@ def _as_array(data: Any, what: str) -> NDArray[Any]:
             "or fit a model such as whyodd.OneClassSVM to it."
         )
     data = unmasked(data)
-    # Of rows of numbers and texts NumPy would make all text.
+    # NumPy would turn rows of numbers and texts into text only.
     array = data if isinstance(data, np.ndarray) else np.array(data, dtype=object)
     if array.ndim != 2:
         raise ValueError(

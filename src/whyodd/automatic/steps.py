@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def remember_columns(step: Any, X: Any) -> None:
     """Set ``n_features_in_`` and, if all names are text, ``feature_names_in_``."""
-    # Of an Arrow table the columns are no names.
+    # The columns of an Arrow table are not names.
     names = getattr(X, "column_names", getattr(X, "columns", None))
     step.n_features_in_ = X.shape[1]
     if names is not None and all(isinstance(name, str) for name in names):
@@ -92,12 +92,12 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
     marks_ : ndarray of shape (marks,)
         s, what marks a gap: -log of the share of rows that have one, at least 1.
     many_ : ndarray of shape (marks + 1,)
-        The surprise at so many gaps in a row, or more.
+        The surprise of this many gaps in a row, or more.
     first_gaps_ : ndarray of shape (k,)
         What fills a gap where there was none.
     """
 
-    known: tuple[int, Sequence[float]] | None = None  # of files of 0.2
+    known: tuple[int, Sequence[float]] | None = None  # in files of 0.2
 
     def __init__(self, known: tuple[int, Sequence[float]] | None = None) -> None:
         super().__init__(strategy="median", add_indicator=True)
@@ -132,7 +132,7 @@ class FilledGaps(SimpleImputer):  # type: ignore[misc]  # untyped base
 
 
 class Constants(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Columns with one value each: not passed on, but remembered, so that deviating rows can be reported.
+    """Columns with one value each: not passed on, but remembered, so that different values can be reported.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class SurpriseEncoder(SimplexEncoder):
         √(2 log n), the distance of an unseen category.
     """
 
-    known: Sequence[Counter[Any] | None] | None = None  # of files of 0.2
+    known: Sequence[Counter[Any] | None] | None = None  # in files of 0.2
 
     def __init__(
         self,
@@ -232,9 +232,9 @@ class SurpriseEncoder(SimplexEncoder):
         return self
 
     def _fit_counts(self, counts: list[Counter[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Learn the categories; rows that each entry counts (k,), and rows of the column it is of (k,)."""
+        """Learn the categories; the rows that each entry counts (k,), and the rows of its column (k,)."""
         orders = [_most_frequent_first(of) for of in counts]
-        # The base keeps the categories that come most often: these twice, all others once.
+        # The base class keeps the most frequent categories: these count twice, all others once.
         most = max(map(len, orders)) if self.max_categories is None else self.max_categories - 1
         columns = [order + order[:most] for order in orders]
         rows = np.empty((max(map(len, columns)), len(columns)), dtype=object)
@@ -263,7 +263,7 @@ def _most_frequent_first(counts: Counter[Any]) -> list[Any]:
 
 
 def numbers_of(column: RawColumn, where: str) -> NDArray[np.float64]:
-    """Floats (n,), durations in seconds; ``where`` begins the sentence on what is no finite number."""
+    """Floats (n,), durations in seconds; ``where`` begins the sentence about a value that is not finite."""
     numbers = np.full(column.values.size, np.nan)
     if column.values.dtype.kind in "fiub" or column.family == "duration":
         numbers = column.as_floats()
@@ -280,7 +280,7 @@ def numbers_of(column: RawColumn, where: str) -> NDArray[np.float64]:
 
 
 def _as_number(value: Any) -> float:
-    """The value as a float, NaN if it is none; texts that read as numbers are numbers."""
+    """The value as a float, also from a text that reads as a number; NaN for anything else."""
     if isinstance(value, (dt.date, dt.timedelta, np.datetime64, np.timedelta64)):
         return np.nan
     try:

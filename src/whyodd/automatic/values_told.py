@@ -17,7 +17,7 @@ _LONGEST = 30  # characters of each
 
 
 def told_values(column: RawColumn, *, are_labels: bool) -> tuple[int, str]:
-    """How many different values a column has, and its range, or of labels the most frequent ones."""
+    """Number of distinct values of a column, and its range, or its most frequent labels."""
     if column.family in ("nothing", "object"):
         return 0, ""
     values = column.present
@@ -27,7 +27,7 @@ def told_values(column: RawColumn, *, are_labels: bool) -> tuple[int, str]:
         seconds = np.unique(column.as_floats()[~column.gaps])
         return seconds.size, _range(duration(float(seconds[0])), duration(float(seconds[-1])))
     if column.family == "number":
-        # Floats cannot tell large whole numbers apart.
+        # Floats cannot distinguish large whole numbers.
         exact = values if values.dtype.kind in "iu" else column.as_floats()[~column.gaps]
         found = np.unique(exact)
         return found.size, _range(number(float(found[0])), number(float(found[-1])))

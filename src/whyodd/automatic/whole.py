@@ -1,4 +1,4 @@
-"""What is known of all rows of a table that holds only some of them."""
+"""A table of which only some rows are in memory: what is known about all of them."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class WholeColumn:
 
     @cached_property
     def column(self) -> RawColumn:
-        """What was seen."""
+        """The values that were seen."""
         return read_columns(self.seen)[0]
 
     def counted(self, *, as_text: bool) -> Counter[Any] | None:
-        """How many rows have each value, as the categories of a model; None if they are too many."""
+        """How many rows have each value, as the categories of a model; None if there are too many."""
         if self.counts is None:
             return None
         counts: Counter[Any] = Counter()
@@ -59,7 +59,7 @@ class WholeColumn:
         return counts
 
     def completed(self, column: RawColumn) -> RawColumn:
-        """A column of some rows with all that is seen in the whole and not in them.
+        """A column of some rows, with all values of the whole table that these rows lack.
 
         The smallest value comes first, so that values that go up with the rows still do.
         """
@@ -79,7 +79,7 @@ class WholeColumn:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A table of which some rows are at hand.
+    """A table of which some rows are in memory.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Whole:
     columns: Mapping[str | int, WholeColumn]
 
     def seen_in(self, data: Any) -> Any:
-        """Rows like those of ``data``, in which each column has all values that were seen of it."""
+        """Rows like those of ``data``, in which each column has all values seen in the whole table."""
         sizes = {key: count_rows(column.seen) for key, column in self.columns.items()}
         rows = np.arange(max([1, *sizes.values()]))
         some = take_rows(data, rows % count_rows(data))
@@ -107,11 +107,11 @@ class Whole:
         return frame.with_columns(one[:, 0] for one in seen if one is not None).to_native()
 
     def read_by(self, written: Any) -> Whole:
-        """The same if texts are read as the values they stand for."""
+        """The same after texts are read as the values they stand for."""
         columns = dict(self.columns)
         for key in [column.key for column in written.columns if column.key in columns]:
             column = columns.pop(key)
-            if column.counts is None:  # the first and the last in the alphabet say nothing of values
+            if column.counts is None:  # the first and the last in the alphabet say nothing about values
                 continue
             read = replace(column, seen=written.transform(column.seen))
             columns[key] = replace(read, n_gaps=int(column.counts[read.column.gaps].sum()))

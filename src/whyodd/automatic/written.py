@@ -1,4 +1,4 @@
-"""Columns of texts that are numbers, dates or times of day to people: read once, by one convention each."""
+"""Text columns that mean numbers, dates or times of day: read once, by one convention each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from whyodd.automatic.whole import Whole
     from whyodd.inputs.written import Recognized, Stray, Written
 
-# Kinds that texts may stand for; if people say that a column is of another, its texts stay as they are.
+# Kinds that texts may stand for; if people declare another kind, the texts stay as they are.
 _VALUES = ("number", "count", "date", "time of day", "duration")
 _STRAYS_TOLD = 5
 _LONGEST_STRAY = 40
@@ -60,7 +60,7 @@ class WrittenColumn:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The column's name."""
         return self.key if isinstance(self.key, str) else f"x{self.key}"
 
     @property
@@ -70,7 +70,7 @@ class WrittenColumn:
 
     @property
     def doubts(self) -> list[str]:
-        """What else a text could mean, in words; none if that is clear."""
+        """What else a text could mean, in words; None if its meaning is clear."""
         if self.doubt is None:
             return []
         if isinstance(self.written, WrittenMoment):
@@ -87,7 +87,7 @@ class WrittenColumn:
 
 
 class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
-    """Columns of texts as the numbers and dates they are; what does not fit is missing.
+    """Turns text columns into the numbers and dates they mean; a cell that does not fit is missing.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return _with_values(X, {c.key: c.written for c in self._in(X)}, {})
 
     def transform_known(self, X: Any, found: Mapping[Any, Recognized]) -> Any:
-        """The same of the table that was looked at, whose texts are read already."""
+        """The same for the table that was analysed, whose texts are already read."""
         known = {key: column.values for key, column in found.items()}
         return _with_values(X, {c.key: c.written for c in self._in(X)}, known)
 
@@ -118,7 +118,7 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return {places[column.key]: column.written for column in self._in(X)}
 
     def texts(self, X: Any) -> NDArray[np.object_]:
-        """What stands in the cells (n, d) of columns that are read; None in all others, and in gaps."""
+        """Original texts (n, d) of the cells that are read; None in other columns and in gaps."""
         frame, places = as_frame(X), _places(X)
         texts = np.full((X.shape[0], len(places)), None, dtype=object)
         for column in self._in(X):
@@ -128,7 +128,7 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return texts
 
     def strays(self, X: Any) -> Iterator[tuple[WrittenColumn, list[Stray]]]:
-        """Texts of a table that are no values of their columns."""
+        """Texts of a table that are not values of their columns."""
         for column in self._in(X):
             texts = _texts(X, column.key)
             found = [] if texts is None else strays_of(column.written, texts)
@@ -141,7 +141,7 @@ class WrittenValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 
 class JudgedTable(NamedTuple):
-    """What reads the texts of a table, None if there is nothing to read; what was read; and its columns.
+    """The reader of a table's texts (None if there is nothing to read), the table as read, and its columns.
 
     ``whole`` is what the table is a sample of, None if it is all there is.
     """
@@ -162,9 +162,7 @@ def judge_table(
     table = read_table(written.fit(table.data).transform_known(table.data, found))
     if whole is not None:
         whole = whole.read_by(written)
-        found = {
-            key: replace(one, strays=()) for key, one in found.items()
-        }  # how many there are is not known
+        found = {key: replace(one, strays=()) for key, one in found.items()}  # their number is unknown
     columns = told_columns(judge_columns(table, types, whole), written, found)
     return JudgedTable(written, table, whole, columns)
 
@@ -172,7 +170,7 @@ def judge_table(
 def find_written(
     table: RawTable, types: Mapping[str, str] | None = None
 ) -> tuple[WrittenValues | None, dict[str | int, Recognized]]:
-    """What reads the texts of a table, None if there is nothing to read; and what was found, by column."""
+    """The reader of a table's texts (None if there is nothing to read), and what was found, by column."""
     as_texts = {name for name, kind in (types or {}).items() if kind not in _VALUES}
     names = {key: name for key, name in zip(table.keys, table.names, strict=True) if name not in as_texts}
     found = _recognized(table.data, names)
@@ -186,10 +184,10 @@ def find_written(
 
 
 def _recognized(X: Any, names: Mapping[Any, str]) -> dict[Any, Recognized]:
-    """How columns of texts are written, by what they are called; of Polars all are read at the same time."""
+    """How text columns are written, by column name; those of Polars are read at the same time."""
     frame = as_frame(X)
     if frame is None or not frame.implementation.is_polars():
-        # One after the other: texts as objects take several times the room of the table.
+        # One by one, because texts as objects take several times the memory of the table.
         columns = ((key, name, _texts(X, key)) for key, name in names.items())
         known = {key: recognize(texts, name) for key, name, texts in columns if texts is not None}
         return {key: found for key, found in known.items() if found is not None}
@@ -207,7 +205,7 @@ def _recognized(X: Any, names: Mapping[Any, str]) -> dict[Any, Recognized]:
 
 
 def with_values(data: Any) -> Any:
-    """A table with all texts read that stand for values."""
+    """A table in which all texts that stand for values are read."""
     step, found = find_written(read_table(data))
     return data if step is None else step.transform_known(data, found)
 
@@ -215,7 +213,7 @@ def with_values(data: Any) -> Any:
 def told_columns(
     columns: Sequence[Column], step: WrittenValues, found: Mapping[Any, Recognized]
 ) -> list[Column]:
-    """Columns with how they are written in their notes; a time of day counts by its hour."""
+    """Columns with a note on how they are written; a time of day counts by its hour."""
     written = {column.key: column for column in step.columns}
     return [_told(c, written[c.key], found.get(c.key)) if c.key in written else c for c in columns]
 
@@ -237,7 +235,7 @@ def _told(column: Column, written: WrittenColumn, found: Recognized | None) -> C
 
 
 def _range(written: Written, found: Recognized) -> str:
-    """The smallest and the largest value, as people write them; "" if there is none."""
+    """The smallest and the largest value, as written; "" without any."""
     values = np.asarray(found.values)
     present = values[~(np.isnan(values) if values.dtype.kind == "f" else np.isnat(values))]
     if present.size == 0:
@@ -268,7 +266,7 @@ def _where(stray: Stray) -> str:
 
 
 def _places(X: Any) -> dict[Any, int]:
-    """Place of each column by its name, and by its number if names are no texts."""
+    """Place of each column by its name, or by its number if names are not texts."""
     frame = as_frame(X)
     count = X.shape[1] if frame is None else frame.shape[1]
     names = range(count) if frame is None else frame.columns
@@ -318,7 +316,7 @@ def _epoch(X: Any, key: str | int, name: str) -> WrittenEpoch | None:
 
 
 def _with_values(X: Any, formats: Mapping[Any, Written], known: Mapping[Any, Any]) -> Any:
-    """The table with some columns read, as far as they are not known."""
+    """The table with some columns read, where that is possible."""
     frame = as_frame(X)
     if frame is not None and frame.implementation.is_polars():
         native = frame.to_native()
@@ -345,7 +343,7 @@ def _with_values(X: Any, formats: Mapping[Any, Written], known: Mapping[Any, Any
 
 
 def _polars_values(series: Any, written: Written) -> Any:
-    """Values of a series; one that is no text holds values already, as plain files have them."""
+    """Values of a series; one that is not text already holds values, as plain files have them."""
     import polars as pl
 
     wanted = pl.Float64 if written.dtype == "float64" else pl.Datetime("us")
@@ -361,7 +359,7 @@ def _polars_values(series: Any, written: Written) -> Any:
 
 
 def _values(X: Any, key: str | int, written: Written) -> NDArray[Any]:
-    """Values (n,) of a column that is not of Polars."""
+    """Values (n,) of a column outside of Polars."""
     column = _raw(X, key)
     if isinstance(written, WrittenEpoch):
         return written.parse(column.as_floats() if column.family == "number" else column.values[:0])  # type: ignore[no-any-return]

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-# Rows of each table that are compared, and how many of them are coupled: that takes their cube.
+# Rows of each table that are compared, and how many of them are coupled, which takes cubic time.
 _MOST_COMPARED, _MOST_COUPLED = 4_000, 300
 _PERMUTATIONS = 199
-# Fewer rows show only what is very different.
+# Fewer rows show only large differences.
 _FEW_ROWS = 30
-# A change is that of a group if at most this part of as much lies outside of it.
+# A change is that of a group if at most this part of the change lies outside of it.
 _OUTSIDE = 0.5
-# Rows are a kind of their own if they lie apart, twice as far from the other table as from one another, and
-# are few: all else is how a column or a group changed.
+# Rows are a kind of their own if they are few and twice as far from the other table as from one another.
+# Anything else is a change of a column or a group.
 _SEPARATE, _LARGEST_KIND = 2.0, 0.1
 _KINDS_TOLD, _COLUMNS_OF_KIND, _FAR_KIND = 5, 3, 1.0
 _PICTURES = 6
@@ -57,10 +57,10 @@ def compare(
 ) -> Comparison:
     """Find what changed between two tables: columns, relations between columns, groups and kinds of rows.
 
-    The rows of one table are coupled with those of the other such that the mean squared distance is
-    smallest (the squared Wasserstein distance W²). It is the sum of the parts of the columns; each is
-    what the column's own distribution explains, and a rest that only relations with other columns
-    explain. What two tables differ by that the same rows make up at random is chance, and is subtracted.
+    The rows of one table are coupled with those of the other so that the mean squared distance is smallest
+    (the squared Wasserstein distance W²). This distance is a sum over columns. The part of a column is what
+    its own distribution explains, plus a rest that only relations with other columns explain. Tables made
+    of the same rows at random differ by chance; that difference is subtracted.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ def compare(
     types : dict of str to str, optional
         Kinds of columns that overrule what the rules say, as for :func:`whyodd.auto`.
     false_alarms : float, default 0.05
-        Of so many pairs of tables that do not differ, one may be told to.
+        Share of pairs of equal tables that may be reported as different.
     permutations : int, default 199
-        How many tables made up at random tell what chance does.
+        Number of random splits of the rows that measure what chance does.
     random_state : int, default 0
         The same number gives the same result.
     progress : bool, default False
         Show progress on standard error.
     names : tuple of str, default ("old", "new")
-        What the tables are called.
+        Names of the tables.
     made_by : str, optional
         The command that made it.
 
@@ -169,7 +169,7 @@ class _InGroup:
 
 
 class _Judged:
-    """What the evidence says, as changes: the main one first, and none that another one explains."""
+    """The evidence as changes: the main one first, and none that another one explains."""
 
     def __init__(self, both: TwoTables, evidence: Evidence, measured: dict[str, Any], limit: float) -> None:
         self.both, self.evidence, self.limit = both, evidence, limit
@@ -182,7 +182,7 @@ class _Judged:
         self.column_of = both.column_of
         self.p = {name: evidence.p_values(name, values) for name, values in evidence.statistics.items()}
         self.drawn: list[tuple[str, Any]] = []
-        self._related: list[int] = []  # columns whose relations are told
+        self._related: list[int] = []  # columns whose relations are reported
         self.only_one = list(self._kinds())
 
     @property
@@ -202,16 +202,16 @@ class _Judged:
 
     @property
     def _own_beyond(self) -> Floats:
-        """(p,) what of it the element's own values explain; the rest is that of its relations."""
+        """(p,) the part of it that the element's own values explain; relations explain the rest."""
         return np.asarray(self.own - self.evidence.chance["own"])
 
     @property
     def _moved(self) -> Floats:
-        """(p,) W_i² of each element beyond chance, of all rows that are compared."""
+        """(p,) W_i² of each element beyond chance, over all compared rows."""
         return np.asarray(self.measured - self.evidence.chance["columns"])
 
     def _share(self, beyond: float) -> float | None:
-        """Part of all that is beyond chance, if anything is."""
+        """Share of all change beyond chance; None if there is none."""
         whole = float(self._beyond.sum())
         return beyond / whole if self.distance_p_value <= self.limit and whole > 0.0 else None
 
@@ -240,20 +240,20 @@ class _Judged:
         kinds = [self._of_kind(*kind) for kind in self.only_one]
         if by_kinds:
             yield from kinds
-        explained = set(by_kinds)  # columns whose relations changed because of what is told
+        explained = set(by_kinds)  # columns whose relations changed because of reported changes
         yield from self._of_columns(in_others, explained)
         yield from self._of_relations_and_groups(explained)
         if not by_kinds:
             yield from kinds
 
     def _split_by_kinds(self) -> tuple[list[int], list[int]]:
-        """Columns that changed only because of kinds of rows that one table has, and the other elements."""
+        """Columns that changed only because one table has other kinds of rows, and the other elements."""
         changed = np.flatnonzero(self.p["columns"] <= self.limit).tolist()
         if not self.only_one:
             return [], changed
         rows = np.concatenate([rows for _, rows, _ in self.only_one])
         rest = self.both.taken(np.setdiff1d(np.arange(self.both.is_new.size), rows))
-        rest = rest.taken(chosen_rows(rest.is_new, rest.is_new.size, 0))  # as many of both tables
+        rest = rest.taken(chosen_rows(rest.is_new, rest.is_new.size, 0))  # equally many of both tables
         left = {
             "columns": Columns(rest)(rest.is_new),
             "relations": Relations(rest, self.relations.elements)(rest.is_new),
@@ -262,7 +262,7 @@ class _Judged:
         for family, values in left.items():
             statistics = standardised(values, self.evidence.scales[family], family)
             still[family] = self.evidence.p_values(family, statistics) <= self.limit
-            # Fewer rows show less: only what is much weaker without the kinds is theirs.
+            # Fewer rows show less, so only a change that is much weaker without the kinds is theirs.
             still[family] |= statistics > 0.5 * self.evidence.statistics[family]
             still[family] &= self.p[family] <= self.limit
         others = [i for i in changed if still["columns"][i]]
@@ -274,7 +274,7 @@ class _Judged:
 
     def _of_columns(self, changed: list[int], explained: set[int]) -> Iterator[Change]:
         found = np.array(changed, dtype=np.intp)
-        size = self._own_beyond if self._share(1.0) is not None else self._moved  # by the share that is told
+        size = self._own_beyond if self._share(1.0) is not None else self._moved  # by the reported share
         for i in found[np.argsort(-size[found], kind="stable")]:
             element = self.both.elements[i]
             inside = self._best_group([i])
@@ -299,8 +299,8 @@ class _Judged:
         statistics = self.evidence.statistics["groups"].copy()
         if statistics.size == 0:
             return None
-        # Rows that are grouped by what changed itself are other rows: so categories ground changes of
-        # numbers, not the reverse, and else the smaller change that of the larger.
+        # Groups by a changed column hold other rows than before. So categories may explain changes of numbers
+        # but not the reverse; otherwise the column that changed less explains the other.
         moved = np.zeros(len(self.both.names))
         np.maximum.at(moved, self.column_of, np.where(self.p["columns"] <= self.limit, self._moved, 0.0))
         of_group = moved[[self.column_of[group.element] for group in self.groups.groups]]
@@ -319,7 +319,7 @@ class _Judged:
         return self._turned(group, function)
 
     def _turned(self, group: int, function: int) -> _InGroup:
-        """The side of a group on which more changed, and whether what lies on the other may be chance."""
+        """The side of a group on which more changed, and whether the other side's change may be chance."""
         found, at = self.groups.groups[group], (group, function)
         share = float(found.members.mean())
         inside, outside, *counts = self.groups.changes(self.both.is_new)
@@ -378,7 +378,7 @@ class _Judged:
         return np.asarray(of[self.relations.pairs])
 
     def _open_pairs(self, explained: set[int]) -> NDArray[np.intp]:
-        """Pairs whose relation changed, and that nothing told so far explains."""
+        """Pairs whose relation changed, and that no change reported so far explains."""
         if not len(self.relations.pairs):
             return np.zeros(0, dtype=np.intp)
         is_open = ~np.isin(self._pair_columns(), list(explained)).any(axis=1)
@@ -391,7 +391,7 @@ class _Judged:
         return int(found[np.argmax(self.evidence.statistics["relations"][found])])
 
     def _of_pair(self, pair: int, explained: set[int]) -> Change:
-        """The pair, and how many more there are with the one of the two that has most of them."""
+        """A pair, and how many more there are with the one of its two columns that has most of them."""
         columns = self._pair_columns()
         found = self._open_pairs(explained)
         counts = [int(np.count_nonzero((columns[found] == column).any(axis=1))) for column in columns[pair]]
@@ -405,7 +405,7 @@ class _Judged:
             with_others = "another column" if more == 1 else f"{more} other columns"
             words += f"; {named(self.both.names[order[0]])} is related to {with_others} differently, too"
         rest = self._beyond - self._own_beyond
-        # What a relation told before has is not told again.
+        # A part that an earlier relation has reported does not count again.
         told_now = np.setdiff1d(columns[pair], self._related)
         self._related.extend(columns[pair].tolist())
         beyond = float(rest[np.isin(self.column_of, told_now)].sum())
@@ -421,7 +421,7 @@ class _Judged:
         )
 
     def _kinds(self) -> Iterator[tuple[str, NDArray[np.intp], float]]:
-        """Kinds of rows that only one table has, beyond chance: few rows, far from all of the other."""
+        """Kinds of rows that only one table has, beyond chance: few rows, far from all rows of the other."""
         for kind, which in (("new kind", self.both.is_new), ("vanished kind", ~self.both.is_new)):
             found = self.kinds.of(which)[:_KINDS_TOLD]
             sizes = np.array([len(rows) for rows in found], dtype=np.float64)
@@ -488,7 +488,7 @@ def _condition(group: Group, element: Element, column: str) -> dict[str, Any]:
 
 
 def _usual(element: Element, is_kind: Mask) -> str:
-    """What rows of a kind have, and others do not."""
+    """The values that rows of a kind have and other rows do not."""
     name = named(element.name)
     if element.kind != "number":
         counts = np.bincount(element.values[is_kind], minlength=len(element.labels))

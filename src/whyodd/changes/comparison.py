@@ -17,7 +17,7 @@ from whyodd.version import __version__
 if TYPE_CHECKING:
     import os
 
-# Parts that the other columns have may be below 0, by chance; then the whole is less than this one.
+# The parts of other columns may be negative by chance; then the whole is smaller than this one.
 _NEARLY_ALL = 0.95
 _SHOWN = 8  # changes in a notebook or a terminal
 
@@ -37,9 +37,9 @@ class Change:
     p_value : float
         How often chance alone would put anything as striking on the page; 0 where it is no matter of chance.
     share : float or None
-        Part of the change beyond chance, if that can be told.
+        Part of the change beyond chance, if that is known.
     before, after : object
-        Medians, shares or correlations, as the words tell them.
+        Medians, shares or correlations, as in the words.
     group : str or None
         The rows it is about, if not about all.
     where : dict or None
@@ -98,7 +98,7 @@ class ColumnPart:
 
     @property
     def rest(self) -> float:
-        """The piece of the part that only relations with other columns explain."""
+        """The part that only relations with other columns explain."""
         return self.part - self.own
 
 
@@ -211,7 +211,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it: numbers, texts, lists and dictionaries, ready for JSON."""
+        """The whole comparison as numbers, texts, lists and dictionaries, ready for JSON."""
         plain = {
             name: getattr(self, name)
             for name in (
@@ -243,7 +243,7 @@ class Comparison:
 
 
 def _plain(value: Any) -> Any:
-    """Lists for tuples, None for what is no finite number."""
+    """Tuples as lists, and None for a number that is not finite."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -47,7 +47,7 @@ class Coupling:
 
     @property
     def rest(self) -> Floats:
-        """(p,) what only relations between variables explain; not negative, but for rounding."""
+        """(p,) the part that only relations between variables explain; negative only by rounding."""
         return self.parts - self.own
 
 

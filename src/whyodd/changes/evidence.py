@@ -1,4 +1,4 @@
-"""What differs between two tables, measured for any assignment of the rows to them, and how far chance goes.
+"""How two tables differ, measured for any split of the rows into two tables, and what chance allows.
 
 Everything is measured again for tables that the same rows make up at random (permutations). Each family
 of things that can change (all of it, columns, relations, groups, kinds) has its largest statistic; of these
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
     Mask = NDArray[np.bool_]
 
-# Of so many columns relations and groups are looked at: their number grows with its square.
+# Columns whose relations and groups are examined: the work grows with the square of their number.
 MOST_RELATED = 200
-# Rows that a group, or a category in it, must have: of fewer, a mean says little.
+# Rows that a group, or a category in it, must have: a mean of fewer says little.
 _LEAST_SHARE = 0.05
-_CATEGORIES = 6  # of a column, that groups and relations look at
+_CATEGORIES = 6  # of a column, for groups and relations
 _QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8)
-# Neighbours that a row of a new kind has among its own alone: by chance one row in 2^10 does.
+# Neighbours, all from its own table, of a row of a new kind: by chance one row in 2^10 has that.
 NEIGHBORS = 10
 
 
@@ -85,7 +85,7 @@ class Columns:
             _fill(line, np.isnan(both.elements[i].values))
         self._order = np.argsort(numbers, axis=1)
         self._sorted = np.take_along_axis(numbers, self._order, axis=1)
-        # Shares differ at the last one of equal values.
+        # Shares differ at the last of equal values.
         self._is_last = np.diff(self._sorted, axis=1, append=np.inf) > 0.0
         self._categories = both.coordinates[:, ~places]
         self._element_of = both.element_of[~places]
@@ -106,7 +106,7 @@ class Columns:
 
 
 def _fill(numbers: Floats, gaps: Mask) -> None:
-    """Draw for gaps, whichever table they are in, what others have.
+    """Fill gaps with values drawn from the other rows, whichever table they are in.
 
     That a column is missing more often is another change than that its values are others.
     """
@@ -115,7 +115,7 @@ def _fill(numbers: Floats, gaps: Mask) -> None:
 
 
 class Relations:
-    """How much the dependence of two columns changed, whatever became of each alone.
+    """How much the dependence of two columns changed, apart from the changes of each alone.
 
     Numbers count by their ranks within their own table, as normal scores and the squares of these, so that
     more than rising and falling is seen; categories by which it is. A pair has the sum of the squared
@@ -124,7 +124,7 @@ class Relations:
 
     def __init__(self, both: TwoTables, elements: list[int]) -> None:
         self.elements = elements
-        # Of each element: the places of its numbers among all, or whether rows have one of its categories.
+        # For each element: the ranks of its numbers, or whether rows have one of its categories.
         self._numbers: dict[int, Indices] = {}
         self._labels: dict[int, Floats] = {}
         sizes = []
@@ -147,7 +147,7 @@ class Relations:
     def __call__(self, is_new: Mask) -> Floats:
         """(pairs,)."""
         old, new = self.correlations(~is_new), self.correlations(is_new)
-        # What never varies in one of the tables has no relation there to compare.
+        # A column that never varies in one of the tables has no relation there to compare.
         known = (np.diag(old) > 0.5) & (np.diag(new) > 0.5)
         sums = np.zeros((self._ends[-1] + 1, self._ends[-1] + 1))
         sums[1:, 1:] = np.where(np.outer(known, known), new - old, 0.0) ** 2
@@ -158,7 +158,7 @@ class Relations:
         return np.asarray(np.maximum(found, 0.0))  # rounding of sums
 
     def correlations(self, chosen: Mask) -> Floats:
-        """(q, q) of all that is looked at, in the rows of one table; 0 of what never varies."""
+        """(q, q) dependence of everything examined, in the rows of one table; 0 for a constant."""
         parts = []
         for place in range(len(self.elements)):
             if place in self._numbers:
@@ -173,7 +173,7 @@ class Relations:
         return H.T @ H
 
     def _normal_scores(self, places: Indices) -> Floats:
-        """Normal scores of the ranks of numbers given by their places, ties in the middle; 0 in the gaps."""
+        """Normal scores of the ranks of numbers given by their places, ties in the middle; 0 for gaps."""
         counts = np.bincount(places[places >= 0], minlength=1)
         below = np.cumsum(counts)
         middle = (below - counts / 2.0) / max(int(below[-1]), 1)
@@ -252,7 +252,7 @@ class Groups:
 
 
 class Kinds:
-    """Rows whose neighbours are all of their own table, joined to kinds by being neighbours."""
+    """Rows whose neighbours all come from their own table; neighbours are joined into kinds."""
 
     def __init__(self, both: TwoTables) -> None:
         count = min(NEIGHBORS, both.is_new.size - 1)
@@ -282,7 +282,7 @@ class Kinds:
         return sorted(kinds, key=len, reverse=True)
 
     def how_separate(self, rows: Indices, others: Mask) -> float:
-        """How many times as far from all other rows as from their neighbours rows of a kind are."""
+        """How many times farther the rows of a kind are from all other rows than from their neighbours."""
         near = float(np.median(self._distances[rows].mean(axis=1)))
         far = float(np.median(cdist(self._rows[rows], self._rows[others]).min(axis=1)))
         return far / near if near > 0.0 else np.inf
@@ -290,7 +290,7 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All statistics of the two tables (first) and of tables made up at random, and what they say.
+    """All statistics of the two tables (first) and of random splits, and what they say.
 
     Attributes
     ----------
@@ -316,18 +316,18 @@ class Evidence:
         return np.asarray(np.min(shares, axis=0))
 
     def p_values(self, family: str, statistics: Floats) -> Floats:
-        """How often chance makes anything on the page as improbable as each of these is in its family."""
+        """How often chance makes anything on the page as improbable as each of these in its family."""
         shares = _share_as_large(self.largest[family], statistics)
         return np.asarray(np.mean(self._least <= shares[..., np.newaxis] + 1e-12, axis=-1))
 
     @property
     def p_value(self) -> float:
-        """How often chance makes anything as improbable as the least probable thing here."""
+        """How often chance makes anything as improbable as the least probable finding here."""
         return float(np.mean(self._least <= self._least[0] + 1e-12))
 
 
 def _share_as_large(largest: Floats, statistics: Floats) -> Floats:
-    """Share of made-up tables, and the two themselves, whose largest statistic is at least as large."""
+    """Share of splits, the real one included, whose largest statistic is at least as large."""
     above = np.sort(largest)
     ends = np.asarray(statistics, dtype=float)
     slack = 1e-9 * np.maximum(np.abs(ends), 1e-9)  # sums in another order
@@ -394,7 +394,7 @@ def gather(
 
 
 def standardised(statistics: Floats, scale: tuple[Floats, Floats], family: str) -> Floats:
-    """Statistics (..., things) by the mean and spread of their roots, so that those of a family compare.
+    """Statistics (..., things) standardised by mean and spread of their roots, to compare within a family.
 
     Roots, since squares are skewed, each in its own way. Of the two statistics of a column the larger counts.
     """
@@ -417,11 +417,11 @@ def _shuffled(is_new: Mask, is_coupled: Mask, rng: np.random.Generator) -> Mask:
 
 
 def _related(both: TwoTables) -> list[int]:
-    """Elements whose relations are looked at; of very many, those that go with others most."""
+    """Elements whose relations are examined; if there are very many, those related to others most."""
     chosen = [i for i, element in enumerate(both.elements) if element.kind != "gap"]
     if len(chosen) <= MOST_RELATED:
         return chosen
-    # One coordinate of each, whichever table a row is of: what is chosen must not depend on that.
+    # From one coordinate of each and from both tables alike: the choice must not depend on the table.
     firsts = both.coordinates[:, [int(np.argmax(both.element_of == i)) for i in chosen]]
     firsts = firsts - firsts.mean(axis=0)
     sizes = np.linalg.norm(firsts, axis=0)
@@ -431,7 +431,7 @@ def _related(both: TwoTables) -> list[int]:
 
 
 def _places(values: Floats) -> Indices:
-    """Place of each number among all different ones, -1 of gaps."""
+    """Rank of each number among all distinct ones, -1 for gaps."""
     gaps = np.isnan(values)
     places = np.full(values.size, -1)
     places[~gaps] = np.unique(values[~gaps], return_inverse=True)[1]
@@ -439,7 +439,7 @@ def _places(values: Floats) -> Indices:
 
 
 def _frequent(element: Element) -> list[int]:
-    """The categories that enough rows have, and others have not; of two one says all."""
+    """The categories that enough rows have and enough rows lack; one of two is enough."""
     shares = np.bincount(element.values, minlength=len(element.labels)) / element.values.size
     kept = np.flatnonzero((shares >= _LEAST_SHARE) & (shares <= 1.0 - _LEAST_SHARE))
     kept = kept[np.argsort(-shares[kept], kind="stable")][:_CATEGORIES]
@@ -467,7 +467,7 @@ def _variance(sums: Floats, squares: Floats, counts: Floats) -> Floats:
 
 
 def chosen_rows(is_new: Mask, most: int, seed: int) -> Indices:
-    """As many rows of each table, drawn at random, in their order."""
+    """Equally many rows of each table, drawn at random, in their order."""
     found: Sequence[Indices] = [np.flatnonzero(is_new == which) for which in (False, True)]
     count = min(most, *(rows.size for rows in found))
     drawn = [np.random.default_rng(seed).choice(rows, count, replace=False) for rows in found]

@@ -1,4 +1,4 @@
-"""What a page draws of a change: two distributions over each other, two scatters beside each other."""
+"""The drawings of a change: two distributions on top of each other, two scatter plots side by side."""
 
 from __future__ import annotations
 

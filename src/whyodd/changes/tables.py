@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Categories beyond so many are one: the others.
+# Categories beyond this many form one: the others.
 _MOST_CATEGORIES = 50
 OTHER = "any other value"
 MISSING = "missing"
-# Up to so many scales from the middle differences count in full, beyond as a root: nearly all of a normal
-# distribution lies within, and a gross value does not decide about a mean square.
+# Up to this many scales from the middle, differences count in full, beyond that as a root. Nearly all of a
+# normal distribution lies within, and a gross value does not dominate a mean square.
 _FAR = 3.0
 _DAY = 86_400
 _HOURS = tuple(f"{hour:02d}:00 to {hour:02d}:59" for hour in range(24))
@@ -44,7 +44,7 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _NAMES_TOLD = 8
-# What people call the families of values.
+# Names of the families of values.
 _FAMILIES = {
     "boolean": "yes or no", "number": "numbers", "text": "texts", "date": "dates", "time": "times of day",
     "duration": "lengths of time", "mixed": "values of several kinds", "object": "objects",
@@ -53,7 +53,7 @@ _FAMILIES = {
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """One thing about a column that can change: its values, a part of its dates, or how often it is missing.
+    """One aspect of a column that can change: its values, a part of its dates, or how often it is missing.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class Element:
     name : str
         What people call it.
     kind : {"number", "category", "gap"}
-        Whether values have distances, are told apart, or are there or not.
+        Whether values have distances, only differ, or are present or not.
     values : ndarray of shape (n,)
         Numbers, NaN in the gaps; or places in ``labels``.
     labels : tuple of str
-        The categories, as they are told.
+        The categories, as they are shown.
     form : optional
         How numbers are written: what has ``show(value, number)``.
     """
@@ -85,7 +85,7 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class TwoTables:
-    """Rows of two tables, as many of each, in the same coordinates.
+    """Equally many rows of two tables, in the same coordinates.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class TwoTables:
 
 
 def read_both(old: Any, new: Any, types: Mapping[str, str] | None, most_rows: int, seed: int) -> TwoTables:
-    """Rows of two tables, at most so many of each and as many of both, in the same coordinates."""
+    """Equally many rows of two tables, up to a limit, in the same coordinates."""
     tables = [read_table(data, what=what) for data, what in ((old, "old"), (new, "new"))]
     sizes = tables[0].n_rows, tables[1].n_rows
     for what, size in zip(("old", "new"), sizes, strict=True):
@@ -215,7 +215,7 @@ def _form(judged: Sequence[Any], name: str, part: RawTable) -> Written | None:
 
 
 class _Columns:
-    """The columns that are compared, one after the other, and what becomes of the others."""
+    """The compared columns one by one, and what happens to the others."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
         self.types = types
@@ -231,7 +231,7 @@ class _Columns:
         kinds: tuple[Column, Column],
         form: Written | None,
     ) -> None:
-        """Take in a column that both tables have."""
+        """Add a column that both tables have."""
         old, new = columns
         families = {column.family for column in columns} - {"nothing"}
         if len(families) > 1 and families != {"boolean", "number"}:
@@ -358,7 +358,7 @@ def scaled(values: Floats, is_new: NDArray[np.bool_]) -> Floats:
 
 
 def _in_order(both: TwoTables) -> TwoTables:
-    """The rows sorted by their values, so that nothing depends on the order in which they came."""
+    """The rows sorted by their values, so that their original order does not matter."""
     return both.taken(np.lexsort(both.coordinates.T[::-1]))
 
 

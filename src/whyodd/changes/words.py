@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-# A correlation below it is none to people.
+# A smaller correlation counts as none.
 _WEAK = 0.2
 _LONGEST = 60  # characters of a name
 _MOST = (0.1, 0.9)  # what most rows have
@@ -32,7 +32,7 @@ def named(name: str) -> str:
 
 
 def told(element: Element, is_new: Mask, code: int | None = None) -> tuple[str, Any, Any]:
-    """How an element changed in some rows, as what follows its name; and what it was before and after.
+    """How an element changed in some rows, as the words after its name, and its values before and after.
 
     ``is_new`` of these rows; ``code``: the category to speak of, by default the one that changed most.
     """
@@ -85,7 +85,7 @@ def _span(low: float, high: float, element: Element) -> str:
 
 
 def _furthest(old: NDArray[Any], new: NDArray[Any]) -> float:
-    """Where the shares of rows up to a value differ most."""
+    """The value up to which the shares of rows differ most."""
     points = np.unique(np.concatenate([old, new]))
     gaps = [np.searchsorted(np.sort(part), points, side="right") / part.size for part in (old, new)]
     return float(points[np.argmax(np.abs(gaps[0] - gaps[1]))])

@@ -1,4 +1,4 @@
-"""The ``whyodd`` command: what all its verbs share."""
+"""The ``whyodd`` command: what all commands share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from whyodd.cli.score import score
 from whyodd.cli.series import series
 from whyodd.cli.serve import serve
 from whyodd.cli.text import text
+from whyodd.cli.warm_up import warm_up
 from whyodd.cli.watch import watch
+from whyodd.io.imports_on_demand import import_on_demand
 from whyodd.io.terminal import printable
 from whyodd.version import __version__
 
@@ -38,7 +40,7 @@ class _OneSentenceErrors(TyperGroup):
             _say("Interrupted.")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            raise  # `whyodd demo | head` is no error; typer ends quietly
+            raise  # `whyodd demo | head` is not an error; typer ends quietly
         except (OSError, ValueError, ModuleNotFoundError) as error:
             _say(f"Error: {printable(_sentence(error))}")
             raise typer.Exit(1) from None
@@ -48,7 +50,7 @@ class _OneSentenceErrors(TyperGroup):
 
 
 def _sentence(error: Exception) -> str:
-    """What an error says; one that comes from the system as it is names the file first.
+    """The text of an error; an error from the operating system names the file first.
 
     Without a file it is what is printed to: all others are opened by name.
     """
@@ -90,6 +92,7 @@ app.command()(series)
 app.command()(text)
 app.command()(models)
 app.command()(serve)
+app.command()(warm_up)
 app.command()(paper)
 
 
@@ -105,6 +108,7 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    import_on_demand()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # names and values may hold letters that a terminal lacks

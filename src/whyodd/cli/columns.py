@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from whyodd.findings.table import Table
 
 _HEADINGS = ("column", "kind", "why", "gaps", "distinct", "values")
-_WIDE = 10_000  # for what another program reads: no line is broken
+_WIDE = 10_000  # for output to another program: no line is broken
 
 
 def columns(
@@ -81,7 +81,7 @@ def judge(table: Table, types: dict[str, str]) -> list[Column]:
 
 
 def show(table: Table, found: Sequence[Column], console: Console) -> None:
-    """Print a line per column, and what is set aside in another colour; plain lines in a pipe."""
+    """Print a line per column, unused ones in another colour; plain lines in a pipe."""
     from whyodd.cli.table_words import say
     from whyodd.explanations.groups import count_of_rows
 

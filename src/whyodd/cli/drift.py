@@ -99,13 +99,13 @@ def drift(
 
 
 def _called(old: Path, new: Path) -> tuple[str, str]:
-    """What the tables are called: their files, by more than their names if these are the same."""
+    """What to call the tables: their file names, with folders if the names are the same."""
     names = (old.name, new.name) if old.name != new.name else (str(old), str(new))
     return shown(names[0]), shown(names[1])
 
 
 def _write(found: Comparison, out: Path | None, report: Path | None) -> None:
-    """Write the table of changes and the page that were asked for: both or, if one cannot be, neither."""
+    """Write the requested table of changes and page: both, or neither if one cannot be written."""
     files: list[tuple[Path, Callable[[Path], object]]] = []
     if out is not None:
         files.append((out, partial(put_table, polars().DataFrame(found.to_frame()))))

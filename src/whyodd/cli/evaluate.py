@@ -1,4 +1,4 @@
-"""``whyodd evaluate``: how far to trust the scores of a table, and which way to explain them."""
+"""``whyodd evaluate``: how far to trust the scores of a table, and which method explains them best."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from whyodd.cli.tables import ChosenColumns, FileOptions
     from whyodd.findings.findings import Findings
 
-# For the model that is learned by default, too: it has no derivatives.
+# They also suit the default model, which has no derivatives.
 _METHODS = ("dtd", "occlusion", "nearest", "mean", "random")
-# Odd rows that methods are compared on: some explain a row hundreds of times.
+# Odd rows on which methods are compared: some methods explain a row hundreds of times.
 _MOST_ROWS, _FEWEST_ROWS = 200, 20
 _HEADINGS = {
     "area": "area under\nflipping ↓",
@@ -251,7 +251,7 @@ def _plain(value: float) -> float | None:
 
 
 def detect(found: Findings, truth: Any, notes: list[str]) -> Detection:
-    """Compare the scores with what rows are; rows without a label are left out."""
+    """Compare the scores with the labels of the rows; rows without a label are left out."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     known = truth.is_not_null().to_numpy()

@@ -187,7 +187,7 @@ def is_in_parts(data: Sequence[Path], out: Path | None) -> bool:
 
 
 def _command(data: Path, options: Mapping[str, Any]) -> str:
-    """The command with all that changes its results."""
+    """The command with all options that change its results."""
     parts = ["whyodd", "explain", str(data)]
     for option, value in options.items():
         values = value if isinstance(value, list) else [value]
@@ -196,7 +196,7 @@ def _command(data: Path, options: Mapping[str, Any]) -> str:
 
 
 def write_results(found: Findings, summary: dict[str, Any], out: Path | None, report: Path | None) -> None:
-    """Write the table of reasons and the page that were asked for: both or, if one cannot be, neither."""
+    """Write the requested table of reasons and page: both, or neither if one cannot be written."""
     files: list[tuple[Path, Callable[[Path], object]]] = []
     if out is not None:
         files.append((out, partial(put_table, reasons_frame(found))))

@@ -21,7 +21,7 @@ EXTRAS = {
 
 
 def check_installed(*packages: str) -> None:
-    """Say before the work all that is missing for it, not one thing after the other."""
+    """Say before the work everything that is missing for it, in one message."""
     missing = [package for package in packages if not _is_installed(package)]
     if missing:
         extras = ",".join(sorted({EXTRAS[package] for package in missing}))

@@ -1,4 +1,4 @@
-"""``whyodd accept``, ``reject`` and ``feedback``: what people say of single rows, kept with the model."""
+"""``whyodd accept``, ``reject`` and ``feedback``: people's judgements of single rows, kept with the model."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _tell_model(
 def _judged(
     model: Any, table: Table, rows: str | None, note: str, notes: list[str], *, is_normal: bool
 ) -> tuple[Any, Effect]:
-    """The model that was told, and what it did."""
+    """The updated model, and what the feedback did."""
     from whyodd.findings import feedback as told
     from whyodd.findings.find import find_in, matched
 

@@ -175,7 +175,7 @@ def summary(model: Any, out: Path, notes: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def show(model: Any, console: Console) -> None:
-    """Print what was made of the table, and where the threshold is."""
+    """Print what each column became, and where the threshold is."""
     from whyodd.cli.table_words import say
     from whyodd.explanations.sentences import number
 

@@ -36,7 +36,7 @@ _PAPER = {
 
 
 class Features(StrEnum):
-    """What places of pictures are compared by."""
+    """The features by which places of pictures are compared."""
 
     AUTO = "auto"
     CONTRAST = "contrast"

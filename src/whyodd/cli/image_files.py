@@ -1,4 +1,4 @@
-"""Results on judged pictures, as files: written as they are made, so that an interrupted run can go on."""
+"""Results on judged pictures, written one by one so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _JOURNAL = ".unfinished.jsonl"
 
 
 class Journal(LineJournal):
-    """What is done of a run: a line for each finished picture, kept until the run is complete.
+    """The finished part of a run: a line for each finished picture, kept until the run is complete.
 
     Parameters
     ----------
     out : path
         Folder of the results.
     key : str
-        What the run depends on: another key starts anew.
+        What the run depends on: another key starts over.
     """
 
     def __init__(self, out: Path, key: str) -> None:

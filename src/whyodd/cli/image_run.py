@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whyodd.findings.findings import Findings
 
-# Pictures that are looked at to learn from: more than the detector takes, should some be broken.
+# Pictures examined for training: more than the detector uses, since some may be broken.
 _MOST_LEARNED = 250
 _SHEET = 40
 _ODD = ("", "ODD  ")  # before what is said of a picture
@@ -36,7 +36,7 @@ _ODD = ("", "ODD  ")  # before what is said of a picture
 
 @dataclass(frozen=True)
 class ImageRun:
-    """What a run reads, by what it judges, and where it writes to."""
+    """The inputs of a run, its model, and its outputs."""
 
     normal: Path
     test: Path | None
@@ -50,7 +50,7 @@ class ImageRun:
     quiet: bool = False
 
     def found(self, top: int | None) -> tuple[Findings, list[dict[str, Any]]]:
-        """Judge all pictures; what was found, and a line for each, the oddest first."""
+        """Judge all pictures; return the findings, and a line for each, the oddest first."""
         files = image_files(self.normal if self.test is None else self.test)
         learned = [self.model] if self.model is not None else image_files(self.normal)
         check_folder(self.out, [path for path in (self.normal, self.test) if path is not None])
@@ -97,7 +97,7 @@ class ImageRun:
         } | {"out": str(self.out)}
 
     def _usable(self, files: Sequence[Path]) -> tuple[list[Path], bool]:
-        """Pictures that can be read, of many files some at even steps; whether some are in colour."""
+        """Readable pictures, evenly chosen if there are many; and whether some are in colour."""
         steps = np.unique(np.linspace(0, len(files) - 1, min(len(files), _MOST_LEARNED)).astype(int))
         found, trouble, in_colour = [], "", False
         for i in steps:
@@ -117,7 +117,7 @@ class ImageRun:
         return PictureFiles(files, in_colour=detector.n_channels_ >= 3, width=self.width)
 
     def _judged(self, detector: ImageDetector, files: Sequence[Path], key: str) -> dict[str, dict[str, Any]]:
-        """A line for each picture that could be judged, by its file; what is done is not done again."""
+        """A line for each readable picture, by its file; finished pictures are not judged again."""
         journal = Journal(self.out, key)
         heatmaps = [self.out / f"{stem}.png" for stem in unique_stems(files)]
         now = {str(file): (stamp(file), str(path)) for file, path in zip(files, heatmaps, strict=True)}
@@ -139,7 +139,7 @@ class ImageRun:
                             lines[str(file)] = line
                             add(line)
                     report(i + 1)
-        finally:  # also what an interrupted run has done can be read
+        finally:  # also the results of an interrupted run can be read
             write_scores(list(lines.values()), self.out / "scores.csv")
         return lines
 
@@ -159,7 +159,7 @@ class ImageRun:
         return nullcontext(_unheard) if self.quiet else progress_bar(total, "Judging pictures")
 
     def _write_sheet(self, lines: Sequence[dict[str, Any]]) -> None:
-        """The oddest pictures on one sheet, from what was written of each."""
+        """The oddest pictures on one sheet, from what was recorded about each."""
         from PIL import Image
 
         from whyodd.plots.regions import contact_sheet
@@ -181,4 +181,4 @@ class ImageRun:
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""

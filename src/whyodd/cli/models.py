@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whyodd.adapters.catalogue import Entry
 
 _HEADINGS = ("model", "exactness", "what is explained")
-_WIDE = 10_000  # for what another program reads: no line is broken
+_WIDE = 10_000  # for output to another program: no line is broken
 
 
 def models(
@@ -45,7 +45,7 @@ def models(
 
 
 def show(found: Sequence[Entry], console: Console) -> None:
-    """Print a line per model, those that are not explained in another colour; plain lines in a pipe."""
+    """Print a line per model, unexplained ones in another colour; plain lines in a pipe."""
     if not console.is_terminal:
         console = Console(width=_WIDE)
     view = Table(*_HEADINGS, box=None, pad_edge=False, padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work, named after it."""
+"""Output files of commands: checked before the work, listed after it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE_ENDINGS = (".html", ".htm")
 
 
 def check_outputs(*outputs: Output, sources: tuple[Path | None, ...]) -> None:
-    """Say before the work that a file cannot be written, or would replace one that is read."""
+    """Say before the work if a file cannot be written, or would replace an input."""
     known = {os.path.realpath(path) for path in sources if path is not None}
     for option, path, endings in outputs:
         if path is None:

@@ -85,7 +85,7 @@ def _say(text: str) -> None:
 
 
 def _hush(text: str) -> None:
-    """Not said, since nobody wants to hear it."""
+    """Discard progress that nobody asked for."""
 
 
 def list_experiments(console: Console) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1 << 20
 _GOES_ON = "Finished parts are kept: run the same command again to continue."
-# Options that need all rows at once, or are of files that hold one table.
+# Options that need all rows at once, or that apply to files with one table.
 _NOT_FOR_PARTS = (
     *("--report", "--groups", "--method", "--share", "--false-alarms", "--fdr"),
     *("--sheet", "--table"),
@@ -52,7 +52,7 @@ _NOT_FOR_PARTS = (
 
 @dataclass(frozen=True)
 class PartsCommand:
-    """What is asked for: see the options of ``whyodd explain``."""
+    """The options of ``whyodd explain``."""
 
     parts: Sequence[Part]
     out: Path
@@ -71,7 +71,7 @@ class PartsCommand:
     quiet: bool = False
 
     def run(self) -> None:
-        """Explain all parts, and say what was found; ends with code 1 if some could not be explained."""
+        """Explain all parts, and print the findings; exits with code 1 if some could not be explained."""
         make_folder(self.out)
         if self.restart:
             forget_earlier(self.out)
@@ -109,11 +109,11 @@ class PartsCommand:
 
     @property
     def _learns(self) -> bool:
-        """Whether the model is learned from the parts themselves."""
+        """Whether the model is trained on the parts themselves."""
         return self.model is None and self.train is None
 
     def _key(self, unread: Collection[str]) -> dict[str, Any]:
-        """What all results depend on, by words that tell it."""
+        """Everything that the results depend on, by name."""
         learned = {part.name: stamp(part.path) for part in self.parts if part.name not in unread}
         return {
             "the version of whyodd": __version__,
@@ -130,7 +130,7 @@ class PartsCommand:
         }
 
     def _model(self, reader: PartReader, workers: PartCluster | None) -> tuple[Any, dict[str, Any]]:
-        """The model, as it was given, learned before the interruption, or learned now; and the key."""
+        """The model as given, trained before an interruption, or trained now; and the key."""
         unread = earlier_key(self.out).get("unread", [])
         key, notes = self._key(unread), reader.notes
         goes_on = check_earlier(self.out, key, self.parts)
@@ -177,7 +177,7 @@ class PartsCommand:
             yield tell_share
 
     def _tell(self, found: PartsFound, explainer: BatchExplainer, notes: Sequence[str]) -> None:
-        """Print what was found, in the words of a table in memory."""
+        """Print the findings in the same words as for a table in memory."""
         tell([*dict.fromkeys(notes)])
         for told in found.failed.values():
             typer.echo(f"Error: {printable(told)}", err=True)
@@ -274,7 +274,7 @@ def explain_parts(
 
 
 def _ranked(cards: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cards of several parts by their ranks among all; rows without a name are called by part and number."""
+    """Cards of several parts, ranked together; a row without a name is called by part and number."""
     return [
         card | {"rank": rank, "id": card["id"] or f"{card['part']} {card['row']}"}
         for rank, card in enumerate(cards, start=1)
@@ -282,7 +282,7 @@ def _ranked(cards: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check_out(out: Path, data: Sequence[Path], parts: Sequence[Part]) -> None:
-    """Say before the work that results cannot go to a folder, or would be read as parts themselves."""
+    """Say before the work if results cannot go to a folder, or would be read as parts themselves."""
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"--out {out} is a file: expected a folder for the results of all parts.")
     target = os.path.realpath(out)

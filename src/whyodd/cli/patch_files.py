@@ -20,14 +20,14 @@ _STRANGEST = 3  # pictures whose strangest window is drawn
 _DOTS_PER_INCH = (120, 400)  # least and most
 # File systems allow 255 bytes; drafts and endings need some.
 _MOST_BYTES = 160
-_TAKEN = ("contact-sheet",)  # by what is written of all pictures
+_TAKEN = ("contact-sheet",)  # used for the picture of all pictures
 
 
 def prepare_folder(out: Path, sources: Sequence[Path]) -> None:
     """Make sure that results can be written to ``out``, and that they do not replace the pictures."""
     from whyodd.plots.figures import blank_figure
 
-    blank_figure((1.0, 1.0))  # a missing matplotlib is told now, not after the work
+    blank_figure((1.0, 1.0))  # a missing matplotlib is reported now, not after the work
     check_folder(out, sources)
 
 
@@ -63,7 +63,7 @@ def _draw_heatmap(result: OddPictures, i: int, path: Path) -> None:
     one = result.explanation[i]
     least, most = _DOTS_PER_INCH
     figure = heatmaps(one, result.limit, figure=blank_figure(figure_size(one)))
-    # As many dots as the picture has pixels, if that is sensible: a single odd pixel must not get lost.
+    # As many dots as the picture has pixels, if sensible, so that a single odd pixel stays visible.
     save_figure(figure, path, min(max(round(one.data[0].shape[1] / PANEL), least), most))
 
 
@@ -100,7 +100,7 @@ def write_csv(result: OddPictures, written: dict[Path, Path], path: Path) -> Non
 
 
 def unique_stems(files: Sequence[Path]) -> list[str]:
-    """For each file a name without ending, of harmless letters: all that is written of it has its own name.
+    """For each file a unique name without ending, made of harmless letters, for everything written about it.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _first_free(stem: str, taken: set[str]) -> str:
 
 
 def _names(stem: str) -> set[str]:
-    # Some file systems do not tell upper from lower case.
+    # Some file systems do not distinguish upper and lower case.
     return {name.casefold() for name in (stem, f"strangest-{stem}", f"{stem}-mask")}
 
 

@@ -72,11 +72,11 @@ def _say(text: str) -> None:
 
 
 def _hush(text: str) -> None:
-    """Not said, since nobody wants to hear it."""
+    """Discard progress that nobody asked for."""
 
 
 def show(result: OddPictures, console: Console, width: int | None = None) -> None:
-    """Print the oddest pictures, and where they are odd; ``width`` they were brought to."""
+    """Print the oddest pictures, and where they are odd; ``width`` is the width they were scaled to."""
     from whyodd.findings.patch_pictures import count
 
     e, shown = result.explanation, result.explanation[:_SHOWN]

@@ -132,7 +132,7 @@ def series(
     judge, notes = None if model is None else _loaded(model), list[str]()
     if judge is None and test:
         judge, notes = learn_from_file(train, chosen, windows=lengths, **options)
-        if save is not None:  # at once: if judging is interrupted, nothing need be learned again
+        if save is not None:  # at once: if judging is interrupted, nothing needs to be learned again
             keep(judge, save)
     if judge is not None and len(files) > 1:
         settings = {"windows": lengths, "false_alarms": false_alarms, "columns": repr(chosen)}
@@ -145,7 +145,7 @@ def series(
     found = find_in_file(
         files[0], chosen, model=judge, windows=lengths if judge is None else None, notes=notes, **options
     )
-    for note in () if as_json else found.notes:  # among the results then
+    for note in () if as_json else found.notes:  # with --json they are among the results
         typer.echo(f"Note: {printable(note)}", err=True)
     written = write_results(found, out)
     if save is not None and not test:
@@ -174,7 +174,7 @@ def _loaded(path: Path) -> SeriesDetector:
 
 
 def series_files(paths: Sequence[Path]) -> list[Path]:
-    """The files that were named, and all tables of the folders among them, by name, each once."""
+    """The named files, and all tables of named folders, sorted by name, each once."""
     found: dict[Path, None] = {}
     for path in paths:
         inside = [path]
@@ -189,7 +189,7 @@ def series_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_table(file: Path) -> bool:
-    """Whether the name is that of a table; names that begin with a dot are other programs' notes."""
+    """Whether the name is that of a table; a name that begins with a dot belongs to another program."""
     return ending_of(file) != "" and not file.name.startswith(".") and file.is_file()
 
 
@@ -267,7 +267,7 @@ def show(found: SeriesFindings, console: Console, top: int) -> None:
 def tell_several(
     lines: Sequence[dict[str, Any]], notes: Sequence[str], out: Path, top: int, *, as_json: bool
 ) -> None:
-    """Print how odd each of several series is, and the oddest event of each; what was noticed before."""
+    """Print how odd each of several series is, its oddest event, and earlier notes."""
     told = [{"file": line["file"], **line["summary"]} for line in lines]
     if as_json:
         typer.echo(json.dumps({"notes": list(notes), "series": told}, indent=2, allow_nan=False))

@@ -32,7 +32,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class SeriesRun:
-    """What a run judges, by what, and where it writes to.
+    """What a run judges, with which model, and where it writes.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SeriesRun:
     quiet: bool = False
 
     def judge(self) -> list[dict[str, Any]]:
-        """Judge all series that no earlier run has; a line for each, the oddest first."""
+        """Judge all series that earlier runs have not; return a line for each, the oddest first."""
         make_folder(self.out)
         journal = Journal(self.out / ".unfinished.jsonl", self.key, (*_COLUMNS, "stamp", "summary"))
         folders = dict(zip(self.files, (self.out / stem for stem in unique_stems(self.files)), strict=True))
@@ -84,7 +84,7 @@ class SeriesRun:
                 "again to continue."
             )
             raise
-        finally:  # also what an interrupted run has done can be read
+        finally:  # also the results of an interrupted run can be read
             lines = sorted(done.values(), key=lambda line: -line["outlierness"])
             _write_scores(lines, self.out / "scores.csv")
         if not lines:
@@ -120,13 +120,13 @@ class SeriesRun:
 
 
 def _progress(done: int, total: int, seconds: float) -> str:
-    """Which of how many it is, and how long the others take if they take as long as those before."""
+    """Number of the series and of all, and the time left if the others take as long as those before."""
     left = f", about {seconds / done * (total - done):.0f} s left" if done else ""
     return f"{done + 1} of {total}{left}"
 
 
 def _line(found: SeriesFindings, file: Path, folder: Path) -> dict[str, Any]:
-    """What is told of one series: its oddest event, and how many there are."""
+    """One series in a line: its oddest event, and how many there are."""
     e = found.explanation
     values = (
         *(str(file), float(e.outlierness[0]), float(found.p_value[e.rows[0]]), found.n_odd > 0),

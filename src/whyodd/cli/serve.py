@@ -85,7 +85,7 @@ def serve(
 
 
 def _password() -> str:
-    """From the environment, or asked for; a server that others reach is never without."""
+    """The password from the environment or the prompt; a server that others can reach always has one."""
     given = os.environ.get(_PASSWORD)
     if given is None:
         given = typer.prompt(
@@ -99,7 +99,7 @@ def _password() -> str:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket on the address, or a sentence on why there is none."""
+    """A socket on the address, or a sentence on why it cannot be opened."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     if os.name == "posix":

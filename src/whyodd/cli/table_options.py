@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-# A method is the file of its name. Looked up so, since `--help` need not wait until all of them are imported.
+# A method is the file of its name. Listed this way, because `--help` need not wait for imports.
 METHODS = tuple(
     sorted(
         file.stem

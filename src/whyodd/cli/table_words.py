@@ -1,4 +1,4 @@
-"""What the commands for tables print: what was read, what learned from it, and why rows are odd."""
+"""What the commands for tables print: what was read, what was learned, and why rows are odd."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEXT_TABLES = (".csv", ".tsv", ".txt", ".gz")
 
 
 def say(console: Console, words: str, style: str = "") -> None:
-    """Print words that may come from data: nothing in them is markup, and nothing drives the terminal."""
+    """Print words that may come from data: nothing in them is markup or controls the terminal."""
     console.print(Text("\n".join(map(printable, words.split("\n"))), style=style), highlight=False)
 
 
@@ -46,7 +46,7 @@ def model_words(found: Findings) -> str:
 
 
 def model_told(model: Any, *, by_itself: bool, known: object) -> str:
-    """The same of a model, learned from the rows that it judges or from those of a table of some name."""
+    """The same for a model trained on the rows that it judges, or on those of another table."""
     report: AutoReport | None = getattr(model, "auto_report_", None)
     if report is None:
         last = getattr(model, "steps", [("", model)])[-1][1]
@@ -70,7 +70,7 @@ def _set_aside_words(report: AutoReport) -> str:
 
 
 def oddest_words(found: Findings, data: Path, count: int) -> str:
-    """What follows: the oddest rows, and how rows are counted if people see their numbers."""
+    """Heading: the oddest rows, and how rows are counted if their numbers are shown."""
     rows = "The oddest row" if count == 1 else f"The {count:,} oddest rows"
     if table_of(found).ids is not None:
         return f"{rows}:"
@@ -79,7 +79,7 @@ def oddest_words(found: Findings, data: Path, count: int) -> str:
 
 
 def row_name(found: Findings, row: int) -> str:
-    """What a row is called: its id, or its number."""
+    """The name of a row: its id, or its number."""
     return table_of(found).called(row) or str(row)
 
 

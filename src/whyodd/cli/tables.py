@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChosenColumns:
-    """Which columns are used, and which are kept beside."""
+    """Which columns are used, and which are only kept."""
 
     columns: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
@@ -28,11 +28,11 @@ class ChosenColumns:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Columns that no model sees."""
+        """Columns that the model never sees."""
         return tuple(name for name in (self.id_column, self.label) if name is not None)
 
     def of(self, table: Table) -> Table:
-        """The columns that are asked for; ids beside them."""
+        """The requested columns, and the id column."""
         there = table.columns
         kept = [name for name in self.columns or there if name in there]
         kept = [name for name in kept if name not in (*self.drop, *self.beside)]
@@ -44,7 +44,7 @@ class ChosenColumns:
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are read, as people chose: see :func:`whyodd.io.tables.read_table`."""
+    """Reading options that people chose: see :func:`whyodd.io.tables.read_table`."""
 
     encoding: str | None = None
     sheet: str | None = None
@@ -87,7 +87,7 @@ def find_in_file(
 
 
 def find_in_tables(table: Table, known: Table | None, model: Path | None, **options: Any) -> Findings:
-    """The same for tables that were read."""
+    """The same for tables that are already read."""
     notes = [*table.notes, *(() if known is None else known.notes)]
     learned = None if model is None else load_model(model, notes)
     return find_in(table, known, model=learned, notes=notes, **options)
@@ -96,7 +96,7 @@ def find_in_tables(table: Table, known: Table | None, model: Path | None, **opti
 def read_tables(
     data: Path, train: Path | None, chosen: ChosenColumns, files: FileOptions | None = None
 ) -> tuple[Table, Table | None]:
-    """The rows to judge, and those to learn from if these are others."""
+    """The rows to judge, and the rows to learn from if these differ."""
     files = FileOptions() if files is None else files
     table, known = _read(data, chosen, files), None if train is None else _read(train, chosen, files)
     _check_named(chosen, table, known)
@@ -118,7 +118,7 @@ def _read(path: Path, chosen: ChosenColumns, files: FileOptions) -> Table:
 
 
 def _beside(table: Table, name: str | None) -> Any:
-    """A column that is kept beside the others."""
+    """A column that is kept but not used."""
     if name is None or name not in table.columns:
         return None
     series = table.frame[name]
@@ -150,7 +150,7 @@ def _check_groups(groups: Mapping[str, Sequence[str]], table: Table) -> None:
 
 
 def load_model(path: Path, notes: list[str]) -> Any:
-    """A model from a file; what it warns of becomes notes."""
+    """A model from a file; its warnings become notes."""
     from whyodd.io.saving import load
 
     with warnings.catch_warnings(record=True) as caught:

@@ -202,7 +202,7 @@ def _loaded(path: Path) -> TextModel:
 def read_messages(
     path: Path, column: str | None, id_column: str | None = None
 ) -> tuple[list[str], list[str], list[Any] | None]:
-    """Messages of a file, what to know about them, and what they are called; a missing one is empty."""
+    """Messages of a file, notes about them, and their names; a missing message is empty."""
     from whyodd.io.tables import polars, read_table
 
     notes: list[str] = []

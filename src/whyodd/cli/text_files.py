@@ -1,4 +1,4 @@
-"""What ``whyodd text`` writes: all messages, judged block by block so that an interrupted run can go on."""
+"""What ``whyodd text`` writes: all messages, judged in blocks so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MessageFile:
     """A file of all messages with their scores and reasons, which appears once the last of them is judged.
 
     Until then there is a line for each finished message in a file whose name has ``.unfinished.jsonl`` added.
-    By it a run with the same key goes on after the last finished block.
+    With it a run with the same key continues after the last finished block.
 
     Parameters
     ----------
@@ -154,4 +154,4 @@ def _plain(value: Any) -> Any:
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""

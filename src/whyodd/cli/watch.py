@@ -1,4 +1,4 @@
-"""``whyodd watch``: say of each row of a stream how odd it is and why, as it comes."""
+"""``whyodd watch``: how odd each row of a stream is, and why, as it arrives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDINGS = (".jsonl", ".ndjson", ".json")
 
 
 class LineFormat(StrEnum):
-    """How lines are written."""
+    """How lines are formatted."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -52,7 +52,7 @@ def watch(
         Path | None, typer.Option(help="Append changes in the stream to this .jsonl file.")
     ] = None,
     drift_every: Annotated[
-        int, typer.Option(min=0, help="Look for drift after every so many rows; 0 for never.")
+        int, typer.Option(min=0, help="Number of rows between looks for drift; 0 for never.")
     ] = 5000,
     forget: Annotated[
         int | None,

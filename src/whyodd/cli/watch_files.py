@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Bytes that are read at a time, and how often before somebody takes them: some thousand rows wait at most.
+# Bytes read at once, and how many such reads may wait: some thousand rows at most.
 _CHUNK, _MOST_CHUNKS = 1 << 20, 4
-_STEP = 1 << 16  # of looking for the last line of a file
+_STEP = 1 << 16  # in the search for the last line of a file
 
 
 class Incoming:
-    """Bytes of a stream, read in a thread of its own: they are taken while rows are judged."""
+    """Bytes of a stream, read by a separate thread while rows are judged."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -30,7 +30,7 @@ class Incoming:
         threading.Thread(target=self._read, daemon=True).start()
 
     def take(self, *, wait: bool = True) -> bytes:
-        """What has come since the last time; waits for something to come, or for :meth:`wake`."""
+        """The bytes that arrived since the last call; waits for some, or for :meth:`wake`."""
         found = [self._chunks.get()] if wait else []
         while not self._chunks.empty():
             found.append(self._chunks.get())
@@ -43,7 +43,7 @@ class Incoming:
         return b"".join(chunk for chunk in found if isinstance(chunk, bytes))
 
     def wake(self) -> None:
-        """Have whoever waits go on; may be called by a signal handler."""
+        """Wake a waiting caller; a signal handler may call this."""
         self._chunks.put(None)
 
     def _read(self) -> None:
@@ -58,7 +58,7 @@ class Incoming:
 
 
 def _widen(descriptor: int) -> None:
-    """Let a pipe hold more, where that can be: rows that wait in it are judged together."""
+    """Enlarge a pipe's buffer if the system allows it: rows that wait there are judged together."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl  # not on Windows
 
@@ -66,7 +66,7 @@ def _widen(descriptor: int) -> None:
 
 
 class Outgoing:
-    """Lines of JSON, written as soon as they are there.
+    """Lines of JSON, written at once.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Outgoing:
 
 
 def _cut_torn_line(descriptor: int, path: Path) -> dict[str, Any]:
-    """The last whole line of a file of JSON lines, after which it ends from now on; {} if there is none."""
+    """The last whole line of a JSON lines file, which is cut after it; {} if there is none."""
     end = os.lseek(descriptor, 0, os.SEEK_END)
     tail, start = b"", end
     while start > 0 and tail.count(b"\n") < 2:
@@ -121,7 +121,7 @@ def _cut_torn_line(descriptor: int, path: Path) -> dict[str, Any]:
 
 
 def _dumps() -> Callable[[Any], bytes]:
-    """The quickest writer of JSON that is installed, with an end of the line."""
+    """The fastest installed writer of JSON; it adds a line end."""
     try:
         import orjson
     except ModuleNotFoundError:

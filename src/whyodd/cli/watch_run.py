@@ -1,4 +1,4 @@
-"""The loop of ``whyodd watch``: all lines that have come are judged together, and the answers written."""
+"""The loop of ``whyodd watch``: judge all lines that have arrived together, and write the answers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from whyodd.scale.lines import Line
 
-# Rows that are judged together at most: more would be little quicker, and the first of them would wait.
+# Rows judged together at most: more would be little faster, and the first of them would wait.
 _MOST_ROWS = 1_000
-# Of what changed at the same row; the file of --events has all of it.
+# Changes printed for one row; the file of --events has all of them.
 _EVENTS_SAID = 4
 
 
@@ -60,7 +60,7 @@ class WatchRun:
         self.out = Outgoing(settings.out)
         self.rejects = None if settings.rejects is None else Outgoing(settings.rejects)
         self.events = None if settings.events is None else Outgoing(settings.events)
-        # Rows and bad lines that a run before has written.
+        # Rows and bad lines that an earlier run has written.
         self._rows_done = int(self.out.last.get("row", -1)) + 1 if settings.resume else 0
         last_bad = self.rejects.last.get("line", 0) if settings.resume and self.rejects is not None else 0
         self._bad_lines_done = int(last_bad)
@@ -73,7 +73,7 @@ class WatchRun:
         self._signal = 0
 
     def run(self, descriptor: int = 0) -> None:
-        """Judge all that comes from a file descriptor, until it ends or a signal comes."""
+        """Judge everything from a file descriptor, until it ends or a signal arrives."""
         self._incoming = incoming = Incoming(descriptor)
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             if hasattr(signal, name):  # Windows lacks one
@@ -83,7 +83,7 @@ class WatchRun:
             while not (incoming.has_ended or self._signal):
                 self.feed(incoming.take())
             if self._signal:
-                self.feed(incoming.take(wait=False))  # of the last line there may be a part only
+                self.feed(incoming.take(wait=False))  # the last line may be incomplete
             else:
                 self.finish()
         finally:
@@ -109,7 +109,7 @@ class WatchRun:
             self._judge(lines[start : start + _MOST_ROWS])
 
     def _judge(self, lines: list[Line]) -> None:
-        """Answer lines; bad ones and events are written before, so that whoever goes on later lacks none."""
+        """Answer lines. Bad lines and events are written first, so a run that continues later misses none."""
         first = self._n_rows
         self._n_rows += len(lines)
         skipped = min(max(self._rows_done - first, 0), len(lines))
@@ -148,7 +148,7 @@ class WatchRun:
             )
 
     def _tell(self, events: list[dict[str, Any]]) -> None:
-        """Write events, and say the first of those that come together."""
+        """Write events, and print the first of those that occur together."""
         for row, together in groupby(events, key=itemgetter("row")):
             words = [event["words"] for event in together]
             more = len(words) - _EVENTS_SAID
@@ -158,7 +158,7 @@ class WatchRun:
             self.events.write(events)
 
     def _note_extra(self, records: list[Any]) -> None:
-        """Say once that there are keys which the model does not know."""
+        """Say once that there are keys the model does not know."""
         if self._has_told_extra or not records:
             return
         extra = [name for name in records[0] if name not in self._known]
@@ -200,7 +200,7 @@ class WatchRun:
 
     def _on_signal(self, number: int, frame: Any) -> None:  # noqa: ARG002
         if number in (signal.SIGTERM, signal.SIGINT):
-            if self._signal:  # for the second time
+            if self._signal:  # the second signal
                 raise KeyboardInterrupt
             self._signal = number
             if self._incoming is not None:
@@ -209,7 +209,7 @@ class WatchRun:
             threading.Thread(target=self._reload, daemon=True).start()
 
     def _reload(self) -> None:
-        """Load the model again; what was loaded before stays if that fails."""
+        """Load the model again; if that fails, keep the old one."""
         path = self.settings.model
         try:
             self.watcher.use(load(path), words=f"The model was loaded again from {path}.")

@@ -1,4 +1,4 @@
-"""A word to whoever waits while numba compiles: once per machine, then it comes from the cache on disk."""
+"""A log message while numba compiles: once per machine, then the cache on disk is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _seen: set[tuple[object, ...]] = set()
 
 @contextmanager
 def announced_compilation(*key: object) -> Iterator[bool]:
-    """Yield whether ``key`` is new in this process; say a word if what is done with it takes its time."""
+    """Yield whether ``key`` is new in this process; log a message if its first use takes long."""
     if key in _seen:
         yield False
         return

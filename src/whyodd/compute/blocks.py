@@ -41,7 +41,7 @@ def block_rows(
     memory_mb: float,
     most: int = MAX_BLOCK_ROWS,
 ) -> int:
-    """Rows per block, so that all threads are busy and all blocks together stay within the memory given."""
+    """Rows per block, so that all threads are busy and all blocks stay within the given memory."""
     by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), 16)
     by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), most))
     by_threads = -(-n // threads)
@@ -71,7 +71,7 @@ class Blocks:
             self._report(rows.stop - rows.start)
 
     def stop(self) -> None:
-        """Hand out nothing more: every thread ends after the block it is at."""
+        """Hand out no more blocks: every thread ends after its present one."""
         self._stopped = True
 
     def _report(self, rows: int) -> None:
@@ -122,7 +122,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 @contextmanager
 def openmp_threads(threads: int) -> Iterator[None]:
-    """Let compiled code that brings its own threads have this many, for the calling thread."""
+    """Let compiled code that brings its own threads use this many, for the calling thread."""
     with _controller().limit(limits=threads, user_api="openmp"):
         yield
 
@@ -132,5 +132,5 @@ _HOLD = Lock()
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds: done once.
+    # Finding the loaded libraries takes milliseconds, so it is done once.
     return ThreadpoolController()

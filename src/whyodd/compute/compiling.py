@@ -1,4 +1,4 @@
-"""Loops compiled for the kernel they are given: its methods are inlined, and own families come from disk.
+"""Loops compiled for one kernel: its methods are inlined, and the package's own kernels are cached on disk.
 
 Compiled code sees a kernel as a named tuple of its numbers, in the dtype of the block. There is one class of
 tuples for each class of kernels, so that what is compiled for the type of the tuple has the formulas of that
@@ -30,7 +30,7 @@ _FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # A constant divisor becomes a factor; nothing else is reordered in the formulas of kernels.
 _FORMULAS: dict[str, Any] = {"fastmath": {"contract", "arcp"}, "error_model": "numpy"}
 _FOREIGN = "ForeignKernel"
-# What numba's and Python's own types do not tell.
+# Names that numba's and Python's own types do not have.
 _overload_method: Any = overload_method
 _named_tuple: Any = namedtuple
 _FunctionCache: Any = caching.FunctionCache
@@ -40,13 +40,13 @@ _CALLABLE: set[str] = set()
 
 
 class _Numbers:
-    """What tuples of kernels' numbers have in common."""
+    """Base of the tuples of kernels' numbers."""
 
     kernel_class: type[Kernel]
 
 
 class _NumbersType(types.NamedTuple):
-    """Type of such tuples: a type of its own, so that no other tuples get the methods of kernels."""
+    """Type of such tuples: a separate one, so that other tuples do not get the methods of kernels."""
 
 
 register_model(_NumbersType)(TupleModel)
@@ -61,7 +61,7 @@ def _typeof(value: Any, context: Any) -> Any:  # noqa: ARG001
 class Radial(NamedTuple):
     """A kernel in the units and the dtype of a block: log k = ``log_height`` + log f((``rate`` d)^q)."""
 
-    numbers: Any  # what its methods are called on
+    numbers: Any  # the object that its methods are called on
     q: float
     rate: float  # scale/σ
     log_height: float
@@ -92,7 +92,7 @@ def _compiled(function: Any, fastmath: set[str]) -> Any:
 
 
 class _DiskCache(_FunctionCache):  # type: ignore[misc]
-    """numba's cache on disk, for all but kernels from elsewhere: no other process could tell them apart.
+    """numba's cache on disk, for all but foreign kernels, which other processes could not recognise.
 
     It is stale once any file of kernels or of compiled code has changed, not just the function's own.
     """
@@ -123,11 +123,11 @@ def _newest_source() -> float:
 
 @cache
 def _numbers_class(kernel: type[Kernel]) -> Any:
-    """Class of the tuples that stand for kernels of one class; those of own families can be pickled."""
+    """Class of the tuples that stand for one class of kernels; those of our own kernels can be pickled."""
     declared: Any = kernel  # a dataclass, like every kernel
     names = [field.name for field in fields(declared) if field.name != "sigma"]
     is_own = kernel in KERNELS.values()
-    # Compiled functions are told apart by the names of types: two kernels of one name need different ones.
+    # Compiled functions differ by the names of types, so two kernels with one name need different names.
     name = f"{kernel.__name__}Numbers" if is_own else f"{_FOREIGN}{next(_SERIAL)}{kernel.__name__}"
     plain = _named_tuple(name, dict.fromkeys([*names, "q", "log_height"]))
     methods = {
@@ -135,7 +135,7 @@ def _numbers_class(kernel: type[Kernel]) -> Any:
         for method_name, method in inspect.getmembers(kernel, inspect.isfunction)
         if not method_name.startswith("__")
     }
-    # The methods are for loops that run as plain Python, in a debugger; compiled ones find their own.
+    # The methods serve loops that run as plain Python, in a debugger; compiled ones find their own.
     made = type(name, (_Numbers, plain), {"__module__": __name__, "kernel_class": kernel, **methods})
     for method_name, method in methods.items():
         _let_compiled_code_call(method_name, inspect.signature(method))
@@ -145,7 +145,7 @@ def _numbers_class(kernel: type[Kernel]) -> Any:
 
 
 def _check_formulas(made: Any) -> None:
-    """Compile the formulas of a kernel from elsewhere alone: if that fails, say so in one sentence."""
+    """Compile the formulas of a foreign kernel alone; if that fails, say so in one sentence."""
     try:
         _all_formulas(made(*np.ones(len(made._fields))), 1.0)
     except NumbaError as error:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Coordinates beyond this many bandwidths are as good as at this many: no similarity is left, and squares
-# and their sums stay finite.
+# Coordinates beyond this many bandwidths count as this many: no similarity is left, and squares and their
+# sums stay finite.
 _FARTHEST = 1e140
-# What rounding may change of ½ d²/σ², and where a similarity, exp(-50), is none.
+# Largest effect of rounding on ½ d²/σ², and where a similarity, exp(-50), counts as none.
 _TOLERANCE, _NO_SIMILARITY = 1e-12, 50.0
 # Numbers of recomputed differences held at a time.
 _PAIR_ELEMENTS = 1 << 20
@@ -49,7 +49,7 @@ class GaussianCenters:
         )
 
     def back(self, local: Floats) -> Floats:
-        """The same points (n, d) as they are in the data."""
+        """The same points (n, d) in the coordinates of the data."""
         return local * self.sigma + self.origin
 
     def exponents(self, local: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Points (n, d), dense or CSR: the few operations in which the two differ."""
+"""Points (n, d), dense or CSR: the few operations that differ between the two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Points: TypeAlias = Any
 
 def is_sparse(points: Points) -> bool:
     """Whether points are in CSR form."""
-    return bool(sparse.issparse(points))
+    return not isinstance(points, np.ndarray) and bool(sparse.issparse(points))
 
 
 def heaviest(p: Any) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What may lie idle: buffers of the usual blocks for a few threads.
+# Memory that may stay unused: buffers of the usual blocks for a few threads.
 _MAX_BYTES, _MAX_SPARE = 16 << 20, 8
 
 _lock = Lock()
@@ -23,7 +23,7 @@ _spare: list[NDArray[np.uint8]] = []
 
 @contextmanager
 def scratch(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Array of unknown content for one thread's use, from memory used before if there is any."""
+    """Uninitialised array for one thread, in reused memory if possible."""
     needed = math.prod(shape) * dtype.itemsize
     buffer = _take(needed)
     try:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from whyodd.evaluation.localisation import top_places
 from whyodd.evaluation.relevances import side_by_side
@@ -103,6 +102,8 @@ def _correlations(first: NDArray[Any], second: NDArray[Any]) -> Floats:
 
 
 def _centred_ranks(values: NDArray[Any]) -> Floats:
+    from scipy.stats import rankdata
+
     # Midranks are multiples of ½ and so is their mean: equal values come out as exactly 0.
     return np.asarray(rankdata(values, axis=1) - (values.shape[1] + 1) / 2)
 

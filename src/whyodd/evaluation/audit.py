@@ -7,8 +7,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from whyodd.evaluation.relevance_profiles import BORDER, GRID, SAME_PLACES, Named, profiles_of
 from whyodd.explanations.base import TABLE
@@ -27,12 +25,12 @@ if TYPE_CHECKING:
 
 _HALF = 0.5
 _MOST_PATTERNS, _EXAMPLES = 8, 3
-_MOST_COLUMNS = 2  # of a note: three that hold half together are how a model looks at rows, no shortcut
-# Items that are compared with all others; of more, the rest is compared with the patterns of these.
+_MOST_COLUMNS = 2  # of a note: three that only together hold half are a model's view, not a shortcut
+# Items compared with all others; further ones are compared with the patterns of these.
 _COMPARED = 500
-# Of relevance that lies anywhere, so few are as concentrated as what is noted.
+# Significance level: how often randomly placed relevance is as concentrated as a noted pattern.
 _LEVEL, _DRAWS = 0.01, 199
-# Numbers that are shuffled in a draw at most, unless so few items have more: a second for all draws.
+# Numbers that a draw shuffles at most, unless the fewest items have more: a second for all draws.
 _SHUFFLED, _FEWEST = 100_000, 50
 
 
@@ -211,7 +209,7 @@ def audit(e: Any) -> Audit:
     everyone, chosen, usual = _audited(e)
     profiles = profiles_of(everyone[chosen], everyone, usual)
     standing_out = np.flatnonzero(profiles.shares.any(axis=1))
-    # By what they are, not by where they stand: another order of the items gives the same patterns.
+    # Sorted by content, not by position: another order of the items gives the same patterns.
     order = np.array(
         sorted(standing_out, key=lambda i: (-profiles.weights[i], profiles.shares[i].tobytes())),
         dtype=np.intp,
@@ -223,9 +221,9 @@ def audit(e: Any) -> Audit:
 
 
 def _audited(e: Any) -> tuple[Any, Indices, float]:
-    """Explanation of all items, the positions of the odd ones in it, and what outlierness is usual."""
+    """Explanation of all items, the positions of the odd ones in it, and the usual outlierness."""
     if hasattr(e, "odd") and hasattr(e, "explanation"):
-        # Findings: the odd items are the first of those explained.
+        # For findings, the odd items are the first of those explained.
         return e.explanation, np.arange(len(e.odd)), _usual(e.outlierness, e.is_odd)
     if not hasattr(e, "kind"):
         raise TypeError(
@@ -254,7 +252,7 @@ class _Standing:
     explanation: Any
 
     def pattern(self, name: str, members: Indices) -> Pattern:
-        """What these items have in common."""
+        """The pattern that these items have in common."""
         shares = self.shares[members]
         profile = shares.mean(axis=0)
         likeness = self.profiles.alike(shares, profile[None]).ravel()
@@ -284,12 +282,12 @@ class _Standing:
         return _words(main, n_items, self.explanation.kind)
 
     def _named(self, name: str, profile: Doubles) -> Named:
-        """What the name speaks of; a group that shares nothing has a mean, too, but no name for it."""
+        """The parts that the name refers to; a group that shares nothing has no name for its mean."""
         named = self.profiles.named(profile, shared=True)
         return named if named.name == name else Named(name, np.zeros(profile.size, dtype=bool))
 
     def _chance(self, named: Named) -> float:
-        """p-value of the concentration of all relevance on what the name speaks of."""
+        """p-value for the concentration of all relevance on the parts that the name refers to."""
         rng = np.random.default_rng(0)
         some = self.shares[_evenly(len(self.shares), max(_SHUFFLED // self.shares.shape[1], _FEWEST))]
         measured = self.profiles.concentration(named, some) * (1 - 1e-12)
@@ -314,7 +312,7 @@ def _words(main: Pattern, n_items: int, kind: Kind) -> str:
 
 
 def _by_name(profiles: Profiles, shares: Doubles) -> dict[str, Indices]:
-    """Items by what their group is called, at most eight; those that share nothing together."""
+    """Items by the name of their group, at most eight groups; items that share nothing form one."""
     if len(shares) == 0:
         return {}
     labels = _grouped(profiles, shares)
@@ -334,7 +332,7 @@ def _by_name(profiles: Profiles, shares: Doubles) -> dict[str, Indices]:
 
 
 def _tell_apart(names: NDArray[Any], labels: Indices, other: str) -> None:
-    """Several groups may be at "the same places", each at others: the largest one keeps that name."""
+    """Only the largest group keeps the name "the same places"; each such group has its own places."""
     same = labels[names == SAME_PLACES]
     if same.size:
         groups, sizes = np.unique(same, return_counts=True)
@@ -342,10 +340,10 @@ def _tell_apart(names: NDArray[Any], labels: Indices, other: str) -> None:
 
 
 def _grouped(profiles: Profiles, shares: Doubles) -> Indices:
-    """Number (n,) of the group of each item; of many items some are grouped, and the others join them."""
+    """Group number of each item (n,); if there are many items, some form the groups and others join them."""
     some = _evenly(len(shares), _COMPARED)
     groups = average_linkage(profiles.alike(shares[some], shares[some]))
-    labels = np.arange(len(shares)) + len(shares)  # of one's own
+    labels = np.arange(len(shares)) + len(shares)  # a group of its own for each
     labels[some] = groups
     rest = np.setdiff1d(np.arange(len(shares)), some)
     if rest.size:
@@ -357,12 +355,12 @@ def _grouped(profiles: Profiles, shares: Doubles) -> Indices:
 
 
 def _evenly(n: int, most: int) -> Indices:
-    """Positions of all of n items, or of ``most``, from the first to the last."""
+    """Positions of all n items, or of ``most`` of them, evenly from the first to the last."""
     return np.linspace(0, n - 1, min(n, most)).round().astype(np.intp)
 
 
 def average_linkage(alike: Doubles) -> Indices:
-    """Groups (n,) of items that have half in common on average, merged those most alike first.
+    """Groups (n,) of items that have half in common on average; the most similar are merged first.
 
     Parameters
     ----------
@@ -371,10 +369,11 @@ def average_linkage(alike: Doubles) -> Indices:
     """
     if len(alike) == 1:
         return np.zeros(1, dtype=np.intp)
-    apart = np.maximum(
-        1.0 - (alike + alike.T) / 2.0, 0.0
-    )  # shares that round may have more than all in common
+    apart = np.maximum(1.0 - (alike + alike.T) / 2.0, 0.0)  # rounded shares may have more than all in common
     np.fill_diagonal(apart, 0.0)
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
     tree = linkage(squareform(apart, checks=False), method="average")
-    # Means of many numbers round; two halves are halves in any order.
+    # Means of many numbers round; equal halves count as halves in any order.
     return np.asarray(fcluster(tree, _HALF * (1 + 1e-12), criterion="distance") - 1, dtype=np.intp)

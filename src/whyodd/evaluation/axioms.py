@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _DIRECTIONS = 64
-# Far away, in extents of the data: what is left of the data there is a millionth.
+# Far away, in extents of the data: there the data themselves are a millionth of the distance.
 _FAR = 1e6
-# Degree and slope are told apart to within this; convergence at the distance above is far better.
+# Degree and slope are accurate to this; convergence at the distance above is far better.
 _TOLERANCE = 1e-3
 
 
@@ -67,7 +67,7 @@ def check_outlierness(model: Any) -> OutliernessCheck:
 
     Both are tested on rays in random directions and along the axes. A covariance learned from the data fails:
     it puts its own metric in place of that of the input space, so that c depends on the direction (Kauffmann,
-    Müller and Montavon, Definition 2 and the remark below it). Such a model can be explained all the same.
+    Müller and Montavon, Definition 2 and the remark below it). Such a model can still be explained.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _rays(d: int) -> Floats:
 
 
 def _score_of(model: Any) -> tuple[Callable[[Floats], Floats], Floats, float]:
-    """A score, high for odd points, and where and how wide the data are."""
+    """A score, high for odd points, with the center and the extent of the data."""
     _, model = split_pipeline(model)
     try:
         network = neuralize(model)
@@ -156,7 +156,7 @@ def _own_score(model: Any) -> Callable[[Floats], Floats]:
 
 
 def _n_features(model: Any) -> int:
-    # Many models of PyOD wrap one that knows.
+    # Many models of PyOD wrap one that knows its center.
     for fitted in (model, getattr(model, "detector_", model)):
         if hasattr(fitted, "n_features_in_"):
             return int(fitted.n_features_in_)

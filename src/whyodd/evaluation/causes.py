@@ -1,4 +1,4 @@
-"""Right causes: relevance against the variables that people, or the making of the data, say are to blame."""
+"""Right causes: relevance compared with the variables known to be to blame."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def causes(relevance: Any, truth: Any, segments: Any = None) -> Causes:
 
 
 def causes_of_found(relevance: Any, is_found: Any, truth: Any, segments: Any) -> Causes:
-    """Judge relevance where a detector has found something, as Li et al. do (InterFusion, KDD 2021).
+    """Judge relevance where a detector found something, as Li et al. do (InterFusion, KDD 2021).
 
     Segments without a found row are left out. Each other one has the relevance max_t R_ti of its found rows,
     and is judged as often as it has such rows: ``mean()`` weighs segments by their number.
@@ -134,7 +134,7 @@ def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
     """Threshold on the outlierness with the best F1, segment by segment.
 
     A stretch of anomalous rows of which one is called odd counts as found as a whole (point adjustment). The
-    threshold is chosen by the truth: it tells what could be found at best, not what would be.
+    threshold is chosen by the truth: it shows what could be found at best, not what would be.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def best_threshold(outlierness: Any, is_anomalous: Any) -> float:
     called = np.cumsum(sizes[order])
     hits = np.cumsum(np.where(order < len(edges), sizes[order], 0.0))
     f1 = 2.0 * hits / (called + truth.sum())
-    # What is as odd as the next one cannot be called odd without it.
+    # Rows with equal scores can only be called odd together.
     is_cut = np.append(np.diff(heights[order]) != 0.0, True)
     return float(heights[order][np.where(is_cut, f1, -1.0).argmax()])
 
@@ -187,7 +187,7 @@ def _as_limits(segments: Any, n: int) -> NDArray[np.intp]:
 
 
 def mean_and_error(values: Floats) -> tuple[float, float]:
-    """Mean of what is not NaN and its standard error s/√n; NaN for none, or fewer than two."""
+    """Mean of the values that are not NaN, and its standard error s/√n; NaN for none, or fewer than two."""
     defined = values[~np.isnan(values)]
     mean = float(defined.mean()) if defined.size else np.nan
     error = float(defined.std(ddof=1) / np.sqrt(defined.size)) if defined.size > 1 else np.nan

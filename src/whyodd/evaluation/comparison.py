@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Rows that are moved and walked from: each is explained many times.
+# Rows for stability and continuity: each is explained many times.
 _PROBED_ROWS = 20
 _MOVES, _SCALE, _STEPS = 5, 0.01, 16
 
@@ -213,7 +213,7 @@ def compare(
 
 
 def _explainer(model: Any, X: Any, random_state: int | None) -> Callable[[str, Mapping[str, Any]], Any]:
-    """Explain the same by any method: rows are prepared once."""
+    """Explain the same rows by any method; they are prepared once."""
     if explains_items(model):
         return lambda name, own: explain(model, X, method=name, options=own, random_state=random_state)
     prepared = PreparedModel.of(model)
@@ -234,7 +234,7 @@ def _line(judged: Judged, chosen: Mapping[str, Metric]) -> dict[str, float]:
 
 
 def _choose(metrics: Sequence[str] | None, model: Any, mask: Any) -> dict[str, Metric]:
-    """Metrics that were asked for, or all that apply."""
+    """The requested metrics, or all that apply."""
     if explains_items(model) and not has_windows(model):
         raise TypeError(
             f"compare() expected a model of tables, images or series, got {type(model).__name__}. Pass "
@@ -279,7 +279,7 @@ def _checked_options(
             f"options has keywords for {unused[0]!r}, which is not among the methods. "
             "Pass {method: {keyword: value}} for methods that are."
         )
-    # All at once, before the work of the first.
+    # All names at once, before the work on the first.
     for name in methods:
         find_method(name).check_options(name, settings.get(name, {}))
     return settings

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def conservation_gap(explanation: Any) -> Floats:
-    """Share of the outlierness that is lost or invented, |Σ_i R_i + unexplained - o| / o.
+    """Share of the outlierness that is lost or added, |Σ_i R_i + unexplained - o| / o.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def unexplained_share(explanation: Any) -> Floats:
 
 
 def _over(part: Floats, whole: Floats) -> Floats:
-    """Part of the whole; where the whole is 0, a part of 0 is 0 of it, and any other infinitely much."""
+    """Part of the whole; where the whole is 0, a part of 0 is 0, and any other part is infinite."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     beyond = np.where((part == 0.0) | np.isnan(part), part, np.copysign(np.inf, part))
     return np.divide(part, whole, out=beyond, where=whole > 0.0)

@@ -1,4 +1,4 @@
-"""Feature flipping: how fast outlierness falls when variables are taken away, the most relevant first."""
+"""Feature flipping: how fast outlierness falls as variables are removed, the most relevant first."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _stages(relevance: Any, rows: PreparedRows, checkpoints: int | None, n_colum
     steps = n_entries if checkpoints is None else int(checkpoints)
     by_entry = stages_of(values, steps)
     columns = by_entry[:, entries if rows.origin is None else entries[rows.origin]]
-    # What no variable can make stands last, and goes last.
+    # Columns that no variable produces stand last, and are removed last.
     beyond = np.full((len(columns), n_columns - columns.shape[1]), steps, dtype=np.int32)
     return np.hstack([columns, beyond]), steps
 
@@ -268,11 +268,11 @@ def _checked_relevance(relevance: Any, rows: PreparedRows, count: int) -> Wide:
 
 
 def _check_same_rows(explanation: Explanation, rows: PreparedRows) -> None:
-    """Variables of a row in the order of another row's would be nonsense that looks like a result."""
+    """Refuse relevance whose rows differ from those explained: its curves would only look valid."""
     one, two = explanation.data, rows.data
     if any(sparse.issparse(data) or data.dtype.kind not in "iuf" for data in (one, two)):
-        return  # told apart with more effort than it is worth
-    # Of an explanation in float32 the rows are, too.
+        return  # comparing them would take more effort than it is worth
+    # For an explanation in float32, the rows are in float32, too.
     if not np.allclose(one, two, rtol=1e-6, atol=0.0, equal_nan=True):
         raise ValueError(
             "relevance belongs to other rows than X, or to the same rows in another order. Pass the rows "
@@ -281,7 +281,7 @@ def _check_same_rows(explanation: Explanation, rows: PreparedRows) -> None:
 
 
 def _is_explanation(relevance: Any) -> bool:
-    """Whether relevance comes with the rows that it explains."""
+    """Whether relevance comes with the rows it explains."""
     return hasattr(relevance, "excluded")
 
 
@@ -293,7 +293,7 @@ def _own(relevance: Any, rows: PreparedRows, exclude_self: ExcludeSelf) -> Indic
 
 
 def _after(told: Callable[[int], None] | None, before: int) -> Callable[[int], None] | None:
-    """Report of what is done in all, by what is done after a start."""
+    """A report of the total progress, from a report of the progress after a start."""
     return None if told is None else lambda done: told(before + done)
 
 

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from whyodd.evaluation.relevances import side_by_side
 
@@ -64,7 +63,7 @@ def average_precision(scores: Any, mask: Any) -> Floats:
 
 
 def hit_rate(scores: Any, mask: Any, share: float = 1.0) -> Floats:
-    """HitRate@P%: of the k variables to blame, the share that is among the ⌊P k⌋ highest scores.
+    """HitRate@P%: the share of the k variables to blame that is among the ⌊P k⌋ highest scores.
 
     Parameters
     ----------
@@ -91,6 +90,8 @@ def hit_rate(scores: Any, mask: Any, share: float = 1.0) -> Floats:
 
 def top_places(scores: Floats, places: NDArray[np.intp]) -> Floats:
     """Chance (n, d) of each score to be among the ``places`` (n,) highest of its row, ties drawn by lot."""
+    from scipy.stats import rankdata
+
     above = rankdata(-scores, method="min", axis=1) - 1
     tied = rankdata(-scores, method="max", axis=1) - above
     return np.asarray(np.clip((places[:, None] - above) / tied, 0.0, 1.0))
@@ -102,7 +103,7 @@ def _per_item(judge: Callable[[Floats, Mask], Floats], scores: Any, mask: Any) -
 
 
 def _judged(judge: Callable[[Floats, Mask], Floats], scores: NDArray[Any], mask: NDArray[Any]) -> Floats:
-    """Judgement of each row, NaN where there are not both kinds to tell apart."""
+    """Judgement of each row, NaN for a row without both kinds of variables."""
     truth = _as_mask(mask)
     has_both = truth.any(axis=1) & ~truth.all(axis=1)
     found = np.full(len(truth), np.nan)
@@ -119,13 +120,15 @@ def _as_mask(mask: NDArray[Any]) -> Mask:
 
 def _areas(scores: Floats, mask: Mask) -> Floats:
     """Mann and Whitney's U over the number of pairs, from midranks."""
+    from scipy.stats import rankdata
+
     n, others = mask.sum(axis=1), (~mask).sum(axis=1)
     ranks = np.where(mask, rankdata(scores, axis=1), 0.0).sum(axis=1)
     return np.asarray((ranks - n * (n + 1) / 2) / (n * others))
 
 
 def _precisions(scores: Floats, mask: Mask) -> Floats:
-    """Mean over what is to blame of the precision at its own threshold."""
+    """Mean over the variables to blame of the precision at their own thresholds."""
     order = np.argsort(-scores, axis=1)
     ordered, truth = np.take_along_axis(scores, order, axis=1), np.take_along_axis(mask, order, axis=1)
     size = scores.shape[1]

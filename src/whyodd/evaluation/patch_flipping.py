@@ -1,4 +1,4 @@
-"""Feature flipping on images and series: a pixel goes from every window that holds it."""
+"""Feature flipping on images and series: a pixel is removed from every window that contains it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Stages = NDArray[np.int32]
 
 _CHECKPOINTS = 32
-# Windows, each with every method, that are flipped at a time.
+# Windows, each with every method, that are flipped at once.
 _ROWS_AT_A_TIME = 8192
 
 
@@ -106,7 +106,7 @@ def _flip_item(
 
 @dataclass(frozen=True)
 class _CellParts:
-    """When the pixels of each cell go, a cell being a pixel or the block of pixels whose mean windows see.
+    """When the pixels of each cell are removed; a cell is a pixel, or the block whose mean windows see.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class _CellParts:
         return cls(stages, gains)
 
     def of_windows(self, cells: Indices, steps: int) -> Removals:
-        """What goes when from windows that hold these cells (n, patch); -1 for none."""
+        """When each value of windows with these cells (n, patch) is removed; -1 for no cell."""
         n, (_, channels, parts) = len(cells), self.stages.shape
         columns = np.repeat(np.arange(cells.shape[1] * channels), parts)
         stages = self.stages[cells].reshape(n, -1)
@@ -152,7 +152,7 @@ def _cells(shape: tuple[int, ...], size: int) -> Indices:
 
 
 def _joined(removals: Sequence[Removals]) -> Removals:
-    """Those of several batches of rows, one after the other."""
+    """The plans of several batches of rows, one after the other."""
     first = removals[0]
     gains = first.gains if len(first.gains) == 1 else np.concatenate([part.gains for part in removals])
     return Removals(np.concatenate([part.stages for part in removals]), first.steps, first.columns, gains)
@@ -164,17 +164,17 @@ def _own_centers(scale: Scale, twin: int | None, n_windows: int) -> Indices:
 
 
 def _pixel_stages(relevance: Any, item: Item, steps: int, single_values: bool, what: str) -> Stages:
-    """(*shape, C) the step in which each value of an item goes."""
+    """(*shape, C) the step in which each value of an item is removed."""
     by_pixel = _by_pixel(numbers(relevance, what).astype(np.float64), item, single_values, what)
     order_by = by_pixel.reshape(1, -1) if single_values else by_pixel.sum(axis=1)[None]
     stages = stages_of(order_by, steps).reshape(len(by_pixel), -1)
     whole = np.broadcast_to(stages, (len(by_pixel), len(item.channels))).reshape(item.given.shape)
-    # Where time jumps no window looks.
+    # No window looks where time jumps.
     return np.maximum(item.as_values(whole.astype(np.float64)), 1.0).astype(np.int32)
 
 
 def _by_pixel(relevance: Wide, item: Item, single_values: bool, what: str) -> Wide:
-    """Relevance (pixels, C), or (pixels, 1) if channels are not told apart."""
+    """Relevance (pixels, C), or (pixels, 1) if channels are not distinguished."""
     shape, channels = item.given.shape, len(item.channels)
     has_channels = item.values.ndim == item.given.ndim
     if np.isnan(relevance).any():
@@ -210,7 +210,7 @@ def _relevance_of(relevance: Any, given: Sequence[Item]) -> Sequence[Any]:
 
 
 def has_windows(model: object) -> bool:
-    """Whether a model cuts what it judges into windows, each with a score."""
+    """Whether a model cuts its input into windows, each with a score."""
     return hasattr(model, "score_map")
 
 

@@ -1,4 +1,4 @@
-"""Where the relevance of each item lies, in one form for all: columns of a table, places in pictures."""
+"""Where the relevance of each item lies, in one form for columns of tables and places in pictures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from scipy.ndimage import binary_dilation, label, uniform_filter
-from scipy.spatial.distance import cdist
 
 from whyodd.explanations.base import IMAGES, TABLE
 from whyodd.explanations.groups import readable_name
@@ -20,11 +18,11 @@ if TYPE_CHECKING:
 
 GRID = 16  # cells along each side of a picture, whatever its size
 _HALF, _QUARTER = 0.5, 0.25
-_MOST, _LEAST = 3, 0.1  # columns of a name, and what each holds at least
-# Places whose relevance is within so many standard deviations of that of most places are usual; normal noise
-# exceeds that once in 700 places.
+_MOST, _LEAST = 3, 0.1  # columns in a name, at most, and the least share of each
+# Places within this many standard deviations of most places are usual; normal noise exceeds that once in 700
+# places.
 _DEVIATIONS, _PER_MAD = 3.0, 1.4826
-# Half of the relevance on more of the picture than this is no place that one could point at.
+# If half of the relevance needs more of the picture than this, there is no place to point at.
 _LARGE = 1 / 8
 _RING = np.ones((GRID, GRID), dtype=bool)
 _RING[1:-1, 1:-1] = False
@@ -40,7 +38,7 @@ _THIRDS = (
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """What a profile is called, and which of its parts that name speaks of.
+    """The name of a profile, and the parts that this name refers to.
 
     Attributes
     ----------
@@ -57,7 +55,7 @@ class Named:
 
 
 class Profiles(Protocol):
-    """Shares of the relevance of n items on p parts, and what people call them."""
+    """Shares of the relevance of n items on p parts, and the names of such profiles."""
 
     @property
     def shares(self) -> Doubles:
@@ -66,7 +64,7 @@ class Profiles(Protocol):
 
     @property
     def weights(self) -> Doubles:
-        """(n,) what of the outlierness is above usual."""
+        """(n,) the part of the outlierness above the usual one."""
         ...
 
     def alike(self, some: Doubles, others: Doubles) -> Doubles:
@@ -74,19 +72,19 @@ class Profiles(Protocol):
         ...
 
     def named(self, profile: Doubles, *, shared: bool) -> Named:
-        """What a profile is called that is shared by several items, or is that of a single one."""
+        """The name of a profile that several items share, or of a single item's profile."""
         ...
 
     def other(self) -> str:
-        """What items are called that share nothing."""
+        """The name for items that share nothing."""
         ...
 
     def concentration(self, named: Named, shares: Doubles) -> float:
-        """How much of all relevance the name speaks of."""
+        """Share of all relevance on the parts that the name refers to."""
         ...
 
     def strongest_by_chance(self, named: Named, shares: Doubles, rng: np.random.Generator) -> float:
-        """The same of relevance that lies anywhere, for the name that suits it best."""
+        """The same for randomly placed relevance, under the name that suits it best."""
         ...
 
 
@@ -100,7 +98,7 @@ class RowProfiles:
 
     @classmethod
     def of(cls, e: Any, usual: float) -> RowProfiles:
-        """Shares of positive relevance; what speaks against the oddness of a row has none."""
+        """Shares of positive relevance; negative relevance has none."""
         return cls(
             shares=_normalized(_positive(e.relevance)),
             weights=np.maximum(np.asarray(e.outlierness, dtype=np.float64) - usual, 0.0),
@@ -112,7 +110,7 @@ class RowProfiles:
         return _overlap(some, others)
 
     def named(self, profile: Doubles, *, shared: bool) -> Named:  # noqa: ARG002 - both are named alike
-        """The fewest columns that hold half, and those that hold half as much as the first; at most three."""
+        """The fewest columns that hold half, and others with at least half of the first; at most three."""
         order = np.argsort(-profile, kind="stable")[:_MOST]
         held = profile[order]
         is_needed = (np.cumsum(held) - held < _HALF) | (held >= _HALF * held[0])
@@ -127,7 +125,7 @@ class RowProfiles:
         return Named(f"{names[0]} together with {' and '.join(names[1:])}", parts)
 
     def other(self) -> str:
-        """What rows are called that share nothing."""
+        """The name for rows that share nothing."""
         return DIFFERENT_COLUMNS
 
     def concentration(self, named: Named, shares: Doubles) -> float:
@@ -135,7 +133,7 @@ class RowProfiles:
         return float(shares[:, named.parts].sum(axis=1).mean())
 
     def strongest_by_chance(self, named: Named, shares: Doubles, rng: np.random.Generator) -> float:
-        """Mean share of as many columns, the best ones, once the shares of each row are shuffled."""
+        """Mean share of equally many columns, the best ones, after the shares of each row are shuffled."""
         means = rng.permuted(shares, axis=1).mean(axis=0)
         return float(np.sort(means)[::-1][: np.count_nonzero(named.parts)].sum())
 
@@ -156,7 +154,7 @@ class PictureProfiles:
 
     @classmethod
     def of(cls, e: Any, everyone: Any) -> PictureProfiles:
-        """Relevance above the level that is usual among the cells of all pictures of ``everyone``."""
+        """Relevance above the usual level of the cells of all pictures in ``everyone``."""
         usual = usual_level(np.array([_density(heat) for heat in everyone.relevance]))
         above = np.array([np.maximum(_density(heat) - usual, 0.0) for heat in e.relevance])
         sizes = {heat.shape[:2] for heat in e.relevance}
@@ -168,7 +166,7 @@ class PictureProfiles:
         )
 
     def alike(self, some: Doubles, others: Doubles) -> Doubles:
-        """What is at the same place, up to a cell, or at the border, wherever there."""
+        """The relevance at the same place, up to a cell, or anywhere at the border."""
         at_border = np.minimum.outer(some[:, _RING.ravel()].sum(axis=1), others[:, _RING.ravel()].sum(axis=1))
         return np.asarray(np.maximum(_overlap(_blurred(some), _blurred(others)), at_border))
 
@@ -177,6 +175,8 @@ class PictureProfiles:
         cells = profile.reshape(GRID, GRID)
         core = _core(cells)
         nothing = np.zeros(profile.size, dtype=bool)
+        from scipy.ndimage import binary_dilation
+
         around = binary_dilation(core, np.ones((3, 3)))
         if cells[_RING].sum() >= _HALF and (not shared or _is_all_around(cells, around)):
             return Named(BORDER, _RING.ravel())
@@ -189,7 +189,7 @@ class PictureProfiles:
         return Named(name, around.ravel(), "" if name == SAME_PLACES else self._position(middle))
 
     def other(self) -> str:
-        """What pictures are called that share nothing."""
+        """The name for pictures that share nothing."""
         return DIFFERENT_PLACES
 
     def concentration(self, named: Named, shares: Doubles) -> float:
@@ -199,7 +199,7 @@ class PictureProfiles:
         return float(_blurred(shares.mean(axis=0, keepdims=True)).max())
 
     def strongest_by_chance(self, named: Named, shares: Doubles, rng: np.random.Generator) -> float:
-        """The same once each picture's relevance is moved, as a whole, over the edges and in again."""
+        """The same after each picture's relevance is shifted as a whole, wrapping around the edges."""
         rows, columns = (rng.integers(GRID, size=(len(shares), 1)) for _ in range(2))
         steps = np.arange(GRID)
         where = ((rows + steps) % GRID)[:, :, None] * GRID + ((columns + steps) % GRID)[:, None, :]
@@ -232,7 +232,7 @@ def pooled(heat: Doubles) -> Doubles:
 
 
 def usual_level(density: Doubles) -> float:
-    """What most cells of all pictures stay below: the median and three robust standard deviations."""
+    """Level that most cells of all pictures stay below: the median and three robust standard deviations."""
     middle = float(np.median(density))
     return middle + _DEVIATIONS * _PER_MAD * float(np.median(np.abs(density - middle)))
 
@@ -252,7 +252,7 @@ def _density(heat: Any) -> Doubles:
 
 
 def _positive(relevance: Any) -> Doubles:
-    """What speaks for oddness; what is not finite (a new value in a constant column) has no share."""
+    """Positive relevance; a value that is not finite (a new value in a constant column) has no share."""
     values = np.asarray(relevance, dtype=np.float64)
     return np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0)
 
@@ -264,17 +264,21 @@ def _normalized(parts: Doubles) -> Doubles:
 
 
 def _overlap(some: Doubles, others: Doubles) -> Doubles:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(np.maximum(1.0 - cdist(some, others, "cityblock") / 2.0, 0.0))
 
 
 def _blurred(shares: Doubles) -> Doubles:
-    """Each cell's relevance divided among it and its neighbours: an edge between two cells parts nothing."""
+    """Each cell's relevance divided among it and its neighbours, so that no cell edge splits it."""
     cells = shares.reshape(len(shares), GRID, GRID)
+    from scipy.ndimage import uniform_filter
+
     return np.asarray(uniform_filter(cells, (0, 3, 3), mode="reflect").reshape(len(shares), -1))
 
 
 def _core(cells: Doubles) -> Mask:
-    """The fewest cells that hold half."""
+    """The smallest set of cells that holds half."""
     order = np.argsort(-cells, axis=None, kind="stable")
     held = np.cumsum(cells.ravel()[order])
     core = np.zeros(cells.size, dtype=bool)
@@ -283,7 +287,9 @@ def _core(cells: Doubles) -> Mask:
 
 
 def _is_all_around(cells: Doubles, around: Mask) -> bool:
-    """Whether relevance at the border is not that of one corner or edge: what is elsewhere is there, too."""
+    """Whether relevance at the border is spread along it, rather than in one corner or at one edge."""
+    from scipy.ndimage import label
+
     blobs, count = label(around, np.ones((3, 3)))
     held = np.bincount(blobs.ravel(), cells.ravel(), minlength=count + 1)[1:]
     strongest = blobs == 1 + int(held.argmax())
@@ -295,13 +301,13 @@ def _is_all_around(cells: Doubles, around: Mask) -> bool:
 
 
 def _are_long(core: Mask) -> tuple[bool, bool]:
-    """Whether cells reach over more than half of the height, and of the width."""
+    """Whether cells extend over more than half of the height and of the width."""
     down, across = (int(np.ptp(places)) + 1 > GRID / 2 for places in np.nonzero(core))
     return down, across
 
 
 def _middle(cells: Doubles) -> tuple[float, float]:
-    """Where their relevance lies on average: shares of the height and of the width."""
+    """The mean position of their relevance, as shares of the height and of the width."""
     centers = (np.arange(GRID) + 0.5) / GRID
     down, across = (float(cells.sum(axis=axis) @ centers / cells.sum()) for axis in (1, 0))
     return down, across

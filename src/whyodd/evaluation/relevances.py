@@ -1,4 +1,4 @@
-"""What people pass as relevance, as truth or as scores, laid side by side item by item."""
+"""Relevance, truth or scores as people pass them, side by side item by item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def side_by_side(first: Any, second: Any, names: tuple[str, str] = ("scores", "mask")) -> Iterator[Block]:
-    """Blocks (k, size) of two things that have the same items: all rows at once, or one heatmap at a time.
+    """Blocks (k, size) of two inputs with the same items: all rows at once, or one heatmap at a time.
 
     Parameters
     ----------

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.points import to_dense
 from whyodd.explainers.checks import generator, keywords, whole_number
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Stability(NamedTuple):
-    """Share of the relevance that moves to other variables, per standard deviation that the row is moved.
+    """Share of the relevance that moves to other variables, per standard deviation that a row moves.
 
     Attributes
     ----------
@@ -122,7 +121,7 @@ def continuity(
     options: Mapping[str, Any] | None = None,
     random_state: int | None = None,
 ) -> Continuity:
-    """Walk from each row straight to its nearest other row, and see how r = R / Σ_i |R_i| changes on the way.
+    """Walk from each row straight to its nearest other row, and measure how r = R / Σ_i |R_i| changes.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ class Probe:
         random_state: int | None,
         exclude_self: ExcludeSelf,
     ) -> Probe:
-        """Explain the rows of X, and get ready for others."""
+        """Explain the rows of X, and prepare to explain others."""
         shared: dict[str, Any] = {"options": options, "random_state": random_state}
         e = explain(model, X, method=method, exclude_self=exclude_self, **shared)
         return cls.around(e, model, X, **shared)
@@ -195,7 +194,7 @@ class Probe:
         options: Mapping[str, Any] | None,
         random_state: int | None,
     ) -> Probe:
-        """Get ready for rows near those of an explanation of rows of X."""
+        """Prepare to explain rows near those of an explanation of rows of X."""
         _check_is_table(e, model)
         settings = keywords(options)
         normal = settings.pop("normal", None)
@@ -205,7 +204,7 @@ class Probe:
 
     @classmethod
     def near(cls, e: Explanation, random_state: int | None) -> Probe:
-        """Get ready for rows near those of an explanation by a method with its default options."""
+        """Prepare to explain rows near those of an explanation by a method with its default options."""
         _check_is_table(e, e.network)
         return cls._of_rows(e, PreparedRows.of_explanation(e), {}, None, random_state)
 
@@ -251,6 +250,8 @@ class Probe:
                 "continuity expected at least two rows to move between, got one. Pass more rows."
             )
         unit = np.where(self.spread > 0.0, self.spread, 1.0)
+        from sklearn.neighbors import NearestNeighbors
+
         search = NearestNeighbors(n_neighbors=1).fit(points / unit)
         goals = points[search.kneighbors(return_distance=False)[:, 0]]
         # Midpoints: at the very ends a row may be a center, which explains nothing there.
@@ -280,7 +281,7 @@ def _check_is_table(e: Any, model: object) -> None:
 
 
 def _spread(network: Any, rows: Floats) -> Floats:
-    """Standard deviation (k,) of each variable among the centers; among the rows if there are not two."""
+    """Standard deviation (k,) of each variable among the centers; among the rows if there is only one."""
     if not offers(network, "centers") or network.n_centers == 1:
         return np.asarray(rows.std(axis=0))
     centers, weights = np.asarray(to_dense(network.centers), dtype=np.float64), network.weights
@@ -288,5 +289,5 @@ def _spread(network: Any, rows: Floats) -> Floats:
 
 
 def _moved_share(one: Floats, two: Floats) -> Floats:
-    """½ ‖r' - r‖₁: the share of relevance that is with another variable."""
+    """½ ‖r' - r‖₁: the share of relevance that has moved to another variable."""
     return np.asarray(0.5 * np.abs(one - two).sum(axis=-1))

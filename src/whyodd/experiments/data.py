@@ -57,7 +57,7 @@ class Messages:
 
 @dataclass
 class Source:
-    """Where data come from, and the checksums of all that was read.
+    """Where data come from, and the checksums of all files read.
 
     Looked for in ``folder`` alone if it is given; else in the folder that the environment variable
     WHYODD_DATA names, and in the cache, to which the public original is fetched if there is none.
@@ -88,7 +88,7 @@ class Source:
         return self._images("cifar10", (32, 32, 3), "cifar10.npz", "cifar10_subset.npz")
 
     def pictures(self, folder: str, pattern: str) -> list[Path]:
-        """Files of a folder of pictures, by name; none if they are nowhere."""
+        """Files of a folder of pictures, by name; empty if there is no such folder."""
         for place in self._places():
             found = sorted((place / folder).glob(pattern))
             if found:

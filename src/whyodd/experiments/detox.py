@@ -86,7 +86,7 @@ def _parts(messages: Messages, n_train: int) -> tuple[list[str], list[str]]:
 
 
 def middle_one(e: TextExplanation, words: Sequence[int]) -> int:
-    """The message in the middle by outlierness among those with so many words (least, most): a typical one.
+    """The message with the median outlierness among those with a number of words in a range: a typical one.
 
     The most outlying are in other languages, or rows of signs.
     """

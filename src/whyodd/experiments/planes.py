@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Measured = Mapping[str, Any]
 
-# Okabe and Ito's colours, which the colour-blind can tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 _PARTS = (("first variable", "#0072B2"), ("second variable", "#E69F00"), ("unexplained", "#BBBBBB"))
 _TITLES = ("inlierness i(x)", "outlierness o(x)", "soft min-pooling", "flow of relevance", "parts of o")

@@ -78,7 +78,7 @@ def _network(run: Run, points: Floats, family: str, q: float) -> DistanceNetwork
 
 
 def _plane(run: Run, points: Floats, family: str) -> dict[str, Any]:
-    """All that is drawn of one family, and the numbers."""
+    """The drawings of one family, and its numbers."""
     network = _network(run, points, family, run["q"])
     side = np.linspace(-run["reach"], run["reach"], run["grid"])
     plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -103,7 +103,7 @@ def _plane(run: Run, points: Floats, family: str) -> dict[str, Any]:
 
 
 def _laws(network: DistanceNetwork, plane: Floats, p: Floats) -> dict[str, float]:
-    """Largest violations on the plane of what the paper proves, relative to what they are parts of."""
+    """Largest violations, on the plane, of what the paper proves, relative to the quantities involved."""
     parts, o, i = network.decompose(plane), network.outlierness(plane), network.inlierness(plane)
     on_centers = np.asarray(network.center_relevance(plane)).sum(axis=1)
     on_inputs = np.asarray(parts.relevance).sum(axis=1) + parts.unexplained
@@ -160,7 +160,7 @@ def _slopes(run: Run, points: Floats) -> dict[str, Any]:
 
 
 def _numbers(one: Mapping[str, Any]) -> dict[str, Any]:
-    """What the JSON has of a plane: all but the pictures."""
+    """The JSON content of a plane: everything but the pictures."""
     pictures = ("inlierness", "outlierness", "nearest", "share")
     return {key: value for key, value in one.items() if key not in pictures}
 

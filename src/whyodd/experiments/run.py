@@ -95,7 +95,7 @@ class Experiment:
 
 @dataclass
 class Run:
-    """What an experiment has while it runs.
+    """The services that an experiment uses while it runs.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Run:
         return self.parameters[parameter]
 
     def step(self, name: str, compute: Callable[[], Step]) -> Step:
-        """What ``compute()`` gives, or what it gave in an earlier run with the same fingerprint.
+        """The result of ``compute()``, or that of an earlier run with the same fingerprint.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Run:
         }
 
     def random(self, purpose: str) -> np.random.Generator:
-        """Random numbers for one purpose, given by it and the seed."""
+        """Random numbers for one purpose, determined by the purpose and the seed."""
         return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
 
     def bar(self, total: int, doing: str) -> AbstractContextManager[Callable[[int], None]]:
@@ -172,11 +172,11 @@ class Run:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all that the results depend on."""
+        """SHA-256 of everything that the results depend on."""
         return sha256(json.dumps(self.origin(), sort_keys=True).encode()).hexdigest()
 
     def origin(self) -> dict[str, Any]:
-        """What the results depend on, for the JSON and the fingerprint."""
+        """Everything that the results depend on, for the JSON and the fingerprint."""
         return {
             "experiment": self.experiment,
             "versions": versions(),
@@ -187,7 +187,7 @@ class Run:
         }
 
     def prepare(self, *, fresh: bool = False) -> None:
-        """Make the folder; with ``fresh`` forget the finished steps, else say which will be used."""
+        """Make the folder; with ``fresh`` delete the finished steps, otherwise say which will be used."""
         make_folder(self.steps)
         files = sorted(self.steps.glob("*.npz"))
         if fresh:
@@ -282,7 +282,7 @@ def carry_out(
         say=say,
         progress=progress,
     )
-    make_folder(run.steps)  # a folder that cannot be written to is told before the work
+    make_folder(run.steps)  # a folder that cannot be written to is reported before the work
     data = experiment.load(source)
     run.checksums = dict(source.checksums)
     run.prepare(fresh=fresh)
@@ -301,13 +301,13 @@ def _replaced(parameters: dict[str, Any], others: Mapping[str, Any]) -> dict[str
 
 
 def versions() -> dict[str, str]:
-    """Versions of all that computes."""
+    """Versions of everything that computes."""
     others = {package: version(package) for package in _PACKAGES}
     return {"whyodd": __version__, "python": platform.python_version(), **others}
 
 
 def plain(value: Any) -> Any:
-    """Value as JSON knows it: arrays as lists, numbers with ten digits, and null where there is no number.
+    """A value as JSON: arrays as lists, numbers with ten digits, null for a missing number.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def plain(value: Any) -> Any:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON that is the same, byte by byte, for the same content."""
+    """Write JSON that is byte for byte the same for the same content."""
     with replacing(path) as draft:
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
         draft.write_text(f"{text}\n", encoding="utf-8", newline="\n")

@@ -28,7 +28,7 @@ _TEXTURES = ("chequered_0048", "chequered_0088", "braided_0064", _NOISY)
 _PARKING_LOTS = ("parkinglot07", "parkinglot00")
 _GRIDS = {f"grid, circle {kind}": kind for kind in KINDS}
 _EDGES = 0.9  # pixels beyond this quantile of Sobel are edges
-# Pixels beyond this quantile have the darkest colour: a few of them would leave nothing to see of the others.
+# Pixels beyond this quantile have the darkest colour: otherwise a few would leave the others invisible.
 _DARKEST = 0.995
 _RECURRING = 1.5  # relevance on edges that recur, over its mean, at most
 _INSIDE, _NOT_INSIDE = 5.0, 1.2  # contrast of a circle that is found, and of one that is not

@@ -69,7 +69,7 @@ def _training_rows(network: Any, normal: str) -> tuple[Points, Indices]:
             f"normal={TRAINING!r}, but the model does not keep the rows it was trained on. Pass normal rows, "
             "like X."
         )
-    # A part is no sample: a one-class SVM keeps the outermost rows, a committee the usual ones.
+    # A part is not a sample: a one-class SVM keeps the outermost rows, a committee the usual ones.
     if network.n_centers != network.n_rows:
         raise ValueError(
             f"normal={TRAINING!r}, but the model keeps {network.n_centers} of the {network.n_rows} rows it "

@@ -1,4 +1,4 @@
-"""Options and seeds, checked with a sentence."""
+"""Options and seeds, checked; an error is one sentence."""
 
 from __future__ import annotations
 

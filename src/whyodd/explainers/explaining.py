@@ -63,46 +63,49 @@ def explain(
     Parameters
     ----------
     model : fitted model, Pipeline, DistanceNetwork or function
-        What :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in it, or a search over the
-        parameters of either (its best one is explained). Any other model that scores rows, and any function
-        ``f(X)`` that gives (n,), high for outliers, is explained by its scores alone, with ``normal`` rows:
-        by a student that is fitted to them ("distilled", ``fidelity`` says how well), or by sampled Shapley
-        values where no student knows it. What that costs is told by the logger ``whyodd``. The decomposition
-        of a linear one-class SVM is signed, R_i = -w_i x_i, and relative to x = 0. Also a PatchModel or a
-        TextModel, X being its items; or a torch module that scores rows, or gives them back, with
-        ``normal`` rows.
-    X : array, CSR matrix or data frame of shape (n, d)
-        pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, what it
-        was fitted on: the reasons are then given in these columns, with their units and categories.
-    method : str, default "dtd"
-        One of ``whyodd.explainers.EXPLAINERS``. The others are there to compare with: only some of them sum
-        to the outlierness; where they do not, ``unexplained`` is NaN and shares are of the sum of relevance.
-    normal : array, CSR matrix or data frame of shape (N, d), or "training", optional
-        Normal rows, like X, best such that the model has not learned: calibrates relevance by what they
-        receive. Each variable's relevance is divided by its mean over them, and outlierness is the sum: 1 on
-        a usual row, 3 on one three times as odd. What belongs to no variable is in the same units, and keeps
-        its usual share of the outlierness. Where a model mixes variables (a full covariance), all relevance
-        is divided by the mean outlierness alone. The threshold of the model is for its own outlierness: the
-        explanation has None.
+        A model that :func:`whyodd.neuralize` accepts, a scikit-learn pipeline that ends in one, or a search
+        over the parameters of either (its best model is explained). Also a PatchModel or a TextModel, with
+        its items as X.
 
-        Rows among them that the model was trained on, and keeps, are explained without themselves, whatever
-        ``exclude_self`` says; "training" takes all of these, if the model keeps every row. None gives the
-        plain decomposition, which is what the paper defines. Methods other than "dtd" compare with these
-        rows, as with ``options={"normal": rows}``. For a function they say what is normal, and nothing is
-        calibrated; models of PyOD that keep their training rows need none. A torch module is compared
-        with the nearest of them.
+        Any other model that scores rows, and any function ``f(X)`` that returns (n,), high for outliers, is
+        explained by its scores alone, and needs ``normal`` rows. A student is fitted to the scores
+        ("distilled"; ``fidelity`` says how well it fits); if none fits, Shapley values are sampled. The
+        logger ``whyodd`` reports the cost. A torch module that scores or reconstructs rows needs ``normal``
+        rows, too.
+
+        The decomposition of a linear one-class SVM is signed, R_i = -w_i x_i, and relative to x = 0.
+    X : array, CSR matrix or data frame of shape (n, d)
+        pandas, Polars and Arrow frames are matched to the model's columns by name. For a pipeline, pass the
+        raw table that it was fitted on: reasons are then given in its columns, units and categories.
+    method : str, default "dtd"
+        One of ``whyodd.explainers.EXPLAINERS``. Methods other than "dtd" are for comparison. If a method does
+        not sum to the outlierness, ``unexplained`` is NaN and shares are parts of the sum of relevance.
+    normal : array, CSR matrix or data frame of shape (N, d), or "training", optional
+        Normal rows, like X, ideally ones that the model has not learned. They calibrate relevance: each
+        variable's relevance is divided by its mean over these rows, and outlierness is the sum, 1 for a
+        usual row and 3 for one three times as odd. The unexplained part is in the same units, and keeps its
+        usual share of the outlierness. If a model mixes variables (a full covariance), all relevance is
+        divided by the mean outlierness instead. The model's threshold refers to its own outlierness, so the
+        explanation has none.
+
+        Training rows among them are explained without themselves, whatever ``exclude_self`` says.
+        "training" stands for all training rows, if the model keeps them. None gives the plain
+        decomposition, as the paper defines it. Methods other than "dtd" compare with these rows, as with
+        ``options={"normal": rows}``. For a function they define what is normal, and nothing is calibrated;
+        models of PyOD that keep their training rows need none. A torch module is compared with the nearest
+        of them.
     exclude_self : {"auto", True, False}, default "auto"
         A training row may be a center of the model, at distance 0, and would explain itself away. "auto"
-        leaves that center out, row by row, if X demonstrably holds the training rows; True insists (and also
-        finds rows by equal values); False never does.
+        leaves that center out if X clearly holds the training rows. True always does, and also recognises
+        rows by equal values. False never does.
     groups : dict of str to list of str, optional
-        Columns to sum up: ``{"address": ["street", "city"]}``. All others stand for themselves.
+        Columns to sum up: ``{"address": ["street", "city"]}``.
     options : dict, optional
         Keywords of the method. Every method but "dtd" takes ``normal``: normal rows, like X, to compare with
-        (default: the centers of the model). It may also be passed by itself. For a function, ``budget``: how
-        many rows it is asked about, beside those to explain.
+        (default: the centers of the model). For a function, ``budget`` is the number of rows it is called
+        with, besides those to explain.
     random_state : int, optional
-        Seed of what a method draws at random.
+        Seed of the method's random numbers.
     progress : bool, default False
         Show a progress bar with the time left, on standard error.
     n_jobs : int, optional
@@ -110,9 +113,9 @@ def explain(
     dtype : float32 or float64, optional
         Precision of the computation; that of X if None.
     names : sequence, optional
-        What to call the rows, images, series or messages.
+        Names of the rows, images, series or messages.
     time : str, optional
-        For series in data frames: the column that tells the time.
+        For series in data frames: the column that holds the time.
 
     Returns
     -------
@@ -277,7 +280,7 @@ def explanation_of(
     if groups is not None:
         variables, names, place = with_groups(variables, groups)
         relevance = sum_columns(relevance, place, len(names))
-        spoken = None  # what is odd about several variables together goes without saying
+        spoken = None  # several variables together need no words on the way in which they are odd
     else:
         spoken = loudest(parts.by_kind, prepared.in_variables)
     return Explanation(
@@ -312,7 +315,7 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
     method : str
         One of ``whyodd.explainers.EXPLAINERS``, with its default options.
     random_state : int, optional
-        Seed of what a method draws at random.
+        Seed of the method's random numbers.
     """
     own = None if (e.excluded < 0).all() else e.excluded
     rows = PreparedRows.of_explanation(e)
@@ -323,17 +326,17 @@ def explained_by(e: Explanation, method: str, *, random_state: int | None = None
 
 
 def explains_items(model: object) -> bool:
-    """Whether a model is one of images, series or messages: it explains them itself."""
+    """Whether it is a model of images, series or messages, which explains them itself."""
     return hasattr(model, "explain") and not isinstance(model, type)
 
 
 def _misses(parts: Decomposition) -> float:
-    """Share of o that an integral has missed at most."""
+    """Largest share of o that an integral missed."""
     return 0.0 if parts.gap is None else float(parts.gap.max(initial=0.0))
 
 
 def _fidelity(network: Any, parts: Decomposition) -> Mapping[str, float] | None:
-    """What the member says of itself, or what its integrals have missed."""
+    """The member's own fidelity, or the gap of its integrals."""
     return getattr(network, "fidelity", None) if parts.gap is None else {"gap": _misses(parts)}
 
 
@@ -357,11 +360,11 @@ def _with_normal(method: str, options: dict[str, Any], normal: Any) -> dict[str,
 
 
 def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | None:
-    """(n,) the center that each row is and leaves out, or -1; None if none does.
+    """(n,) the center that each row is and that it leaves out, or -1; None if there are none.
 
     Warns of a column that dominates the distances.
     """
-    # Of a pipeline people scale the columns themselves, and its columns go by other names. A learned metric
+    # In a pipeline, people scale the columns themselves, and columns have other names. A learned metric
     # scales them itself.
     is_transformed = rows.origin is not None
     if not is_transformed and offers(rows.network, "distances") and rows.network.metric is None:
@@ -372,4 +375,4 @@ def own_centers_of(rows: PreparedRows, exclude_self: ExcludeSelf) -> Indices | N
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""

@@ -1,4 +1,4 @@
-"""Variables that people see as one thing, summed: ``groups={"address": ["street", "city"]}``."""
+"""Sums over variables that belong together: ``groups={"address": ["street", "city"]}``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_groups(variables: Variables, groups: Groups) -> tuple[Variables, tuple[str, ...], NDArray[np.intp]]:
-    """Variables summed up in groups, the names of what is left, and the place of each variable among these.
+    """Variables summed in groups, the resulting names, and the place of each variable among these.
 
     A group stands where its first variable did.
 
@@ -56,7 +56,7 @@ def grouped_relevance(relevance: NDArray[np.floating], variables: Variables | No
 
 
 def _checked(groups: Groups, names: Sequence[str]) -> dict[str, str]:
-    """The group of each variable that is in one."""
+    """The group of each grouped variable."""
     if not hasattr(groups, "items"):
         raise TypeError(
             f"Expected groups as a dictionary of names and lists of columns, got {type(groups).__name__}."

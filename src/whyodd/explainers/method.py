@@ -11,7 +11,7 @@ import numpy as np
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.calibrated import CalibratedScore
 from whyodd.network.distance_network import DistanceNetwork
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows to explain, and what they may be compared with.
+    """Rows to explain, and what to compare them with.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Task:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """(N,) how much each of them counts: α for centers, the same for rows that were given."""
+        """(N,) weights of the normal rows: α for centers, equal for given rows."""
         if self.given is None:
             return np.asarray(self.network.weights)
         return np.full(len(self.given), 1.0 / len(self.given))
@@ -188,7 +188,7 @@ class Method:
 
     @property
     def compares_with_normal(self) -> bool:
-        """Whether it compares with the normal rows that are passed."""
+        """Whether it compares with the given normal rows."""
         return True
 
     @property
@@ -202,7 +202,7 @@ class Method:
         return tuple(inspect.signature(self.relevance).parameters)[1:]
 
     def exactness_of(self, network: Any) -> str:
-        """How to take the relevance of a member of the waist."""
+        """The exactness of its relevance for a member of the waist."""
         del network
         return self.exactness if self.is_additive else "ranking"
 
@@ -215,7 +215,7 @@ class Method:
             raise ValueError(f"method={name!r} has no option {unknown[0]!r}. It takes: {takes}.")
 
     def check_model(self, name: str, network: Any, *, has_normal: bool = False) -> None:
-        """Raise an ``UnsupportedModelError`` for a member of the waist that does not offer what it takes."""
+        """Raise an ``UnsupportedModelError`` for a member of the waist that lacks what the method needs."""
         needs = self.needs - _NORMAL_ROWS_DO if has_normal else self.needs
         for need in sorted(needs):
             if not offers(network, need):
@@ -225,7 +225,7 @@ class Method:
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:
         """Relevance of the variables before ``task.through``, beside the outlierness."""
-        scores = task.scores  # first, since this tells of rows that are too far away for any method
+        scores = task.scores  # first, since this reports rows that are too far away for any method
         n_variables = task.X.shape[1] if task.through is None else task.through.n_inputs
         with np.errstate(over="ignore", invalid="ignore"):
             relevance = self.relevance(task.in_variables(), **options)[:, :n_variables]
@@ -234,7 +234,7 @@ class Method:
         return measured(scores, relevance, self.is_additive)
 
 
-# Stand-ins for what a member of the waist does not know itself.
+# Stand-ins for capabilities that a member of the waist lacks.
 _NORMAL_ROWS_DO = frozenset({"centers", "expected"})
 _LACKS = {
     "centers": "keeps no normal rows. Pass some as options={'normal': rows}, or choose 'dtd'.",

@@ -1,4 +1,4 @@
-"""Which rows of X are centers themselves, and would explain themselves away."""
+"""Rows of X that are centers themselves, and would explain themselves away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from whyodd.network.waist import offers
 
@@ -62,7 +61,7 @@ def own_centers(
 
 
 def known_rows(network: DistanceNetwork, X: Points, *, transformed: bool = False) -> Own | None:
-    """(n,) the center that each row of ``X`` is, or -1; None if the centers are no training rows.
+    """(n,) the center that each row of ``X`` is, or -1; None if the centers are not training rows.
 
     All training rows are known by their places, others by equal values.
     """
@@ -75,7 +74,7 @@ def known_rows(network: DistanceNetwork, X: Points, *, transformed: bool = False
 def own_by_training_row(
     network: DistanceNetwork, candidates: Points, n: int, *, transformed: bool
 ) -> Own | None:
-    """(n,) the center that each of n rows is, or -1; None unless the ``candidates`` are indeed the centers.
+    """(n,) the center that each of n rows is, or -1; None unless the ``candidates`` are the centers.
 
     ``candidates`` (m, d) are the rows at the positions ``network.rows``.
     """
@@ -95,13 +94,15 @@ def _by_equal_values(network: DistanceNetwork, X: Points, *, transformed: bool) 
     centers: dict[Hashable, list[int]] = defaultdict(list)
     for index, key in enumerate(_row_keys(network.centers)):
         centers[key].append(index)
-    # Equal rows take equal centers in turn: each leaves out one.
+    # Equal rows use equal centers in turn: each leaves out one.
     turns = {key: cycle(indices) for key, indices in centers.items()}
     return np.array([next(turns[key]) if key in turns else -1 for key in _row_keys(X)], dtype=np.intp)
 
 
 def _by_nearly_equal_values(network: DistanceNetwork, X: Points) -> Own:
     """The nearest center of each row, if it is the row to rounding."""
+    from sklearn.neighbors import NearestNeighbors
+
     search = NearestNeighbors(n_neighbors=1).fit(network.centers)
     nearest = search.kneighbors(X, return_distance=False)[:, 0]
     gaps = abs(X - network.centers[nearest]).max(axis=1)

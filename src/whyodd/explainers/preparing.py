@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating]
 
-# No name of a column.
+# Not the name of any column.
 _WRITTEN = "\0written"
 
 
@@ -165,7 +165,7 @@ class PreparedModel:
         return threshold_of(self.model, self.network)
 
     def rows(self, X: Any, inputs: Points | None = None) -> PreparedRows:
-        """Prepare rows; ``inputs``: the same as they reach the network, if they are at hand."""
+        """Prepare rows; ``inputs``: the same rows as they reach the network, if already known."""
         frame = as_frame(X)
         kind = None if frame is None else frame.implementation
         if not self.steps:
@@ -189,17 +189,17 @@ class PreparedModel:
         return step.given(part, columns, variables.names, variables.formats)  # type: ignore[no-any-return]
 
     def check_columns(self, X: Any) -> None:
-        """Say which columns the model needs that a frame, which may have no rows yet, does not have."""
+        """Say which columns the model needs and a frame, perhaps without rows yet, lacks."""
         fitted = _fitted_names(self._first)
         if fitted is not None:
             match_columns(X, fitted, unread=self._traced(fitted)[0].unread if self.steps else ())
 
     def inputs(self, X: Any) -> Points:
-        """Rows (n, k) as they reach the network, and nothing else of them."""
+        """Only the rows (n, k) as they reach the network."""
         return self._transformed(X).inputs if self.steps else self._read(X)[0]
 
     def variables_of(self, columns: Sequence[str] | None = None) -> Variables:
-        """The variables that rows with these columns are explained by.
+        """The variables that explain rows with these columns.
 
         ``columns``: what to call them if the model was fitted on an array; x0, x1, ... by default.
         """
@@ -214,7 +214,7 @@ class PreparedModel:
         return to_dense(self.normal_inputs(rows))
 
     def normal_inputs(self, rows: Any) -> Points:
-        """Normal rows (N, k), given like those to explain, as they reach the network."""
+        """Normal rows (N, k) in the same form as those to explain, as they reach the network."""
         try:
             return self.inputs(rows)
         except (TypeError, ValueError) as error:
@@ -223,14 +223,14 @@ class PreparedModel:
 
     @property
     def _first(self) -> Any:
-        """What sees rows first, as they are given."""
+        """The first step that sees the given rows."""
         if self.reader is not None:
             return self.reader
         return first_step(self.steps) if self.steps else self.model
 
     @property
     def _n_columns(self) -> int:
-        """How many columns rows have, as they are given."""
+        """Number of columns of the given rows."""
         count = getattr(self._first, "n_features_in_", None)
         return int(self.network.n_features if count is None else count)
 
@@ -240,7 +240,7 @@ class PreparedModel:
 
     def _plain_variables(self, names: tuple[str, ...]) -> Variables:
         if names not in self._known:
-            # A network of people's own knows points, but nothing of training.
+            # A network made by hand has points, but no training rows.
             knows_training = offers(self.network, "centers") and self.network is not self.model
             constants = constant_columns(self.network) if knows_training else {}
             self._known[names] = Variables(names, constants=constants)
@@ -265,7 +265,7 @@ class PreparedModel:
         return _Transformed(found, variables, given, inputs, texts)
 
     def _written(self, variables: Variables, given: Any, found: Trace) -> Variables:
-        """Variables with how their values are written."""
+        """Variables, with how their values are written."""
         key = (_WRITTEN, *variables.names)
         if key not in self._known:
             self._known[key] = replace(variables, formats=_formats(self.reader.formats(given), found))
@@ -318,12 +318,12 @@ class _Transformed(NamedTuple):
 
 
 def _formats(of_columns: dict[int, Any], found: Trace) -> dict[int, Any]:
-    """How variables are written, by how their columns are."""
+    """How variables are written, from how their columns are written."""
     return {i: of_columns[column] for i, column in enumerate(found.column.tolist()) if column in of_columns}
 
 
 def _constants(found: Trace, network: Any) -> dict[int, Any]:
-    """Variables that never varied, as the steps have seen it, or the model behind them."""
+    """Variables that never varied, according to the steps or to the model behind them."""
     if not offers(network, "centers") or found.linear is not None:
         return dict(found.constant)
     agreed = constant_columns(network)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# What a method needs of a member of the waist, beside its outlierness.
+# Capabilities that a method needs of a member of the waist, beside its outlierness.
 _CENTERS, _DISTANCES, _EXPECTED = (frozenset({name}) for name in ("centers", "distances", "expected"))
 
 EXPLAINERS: dict[str, Method] = {
@@ -57,7 +57,7 @@ def find_method(name: str) -> Method:
 def method_for_items(
     model: object, name: str, options: Mapping[str, Any] | None, random_state: int | None
 ) -> tuple[Method, dict[str, Any], np.random.Generator]:
-    """A method, its keywords and random numbers for a model of images, series or messages, all checked."""
+    """A method, its keywords and random numbers for a model of images, series or messages, checked."""
     method, settings, random = find_method(name), keywords(options), generator(random_state)
     method.check_options(name, settings)
     if settings.pop("normal", None) is not None:

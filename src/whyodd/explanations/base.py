@@ -27,7 +27,7 @@ _SHOWN = 5  # items in a notebook
 
 @dataclass(frozen=True)
 class Kind:
-    """What is explained, and what its outlierness is decomposed onto, in words.
+    """The words for a kind of items and for the parts of their outlierness.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class BaseExplanation:
 
         @property
         def relevance(self) -> Any:
-            """What belongs to each part of each item; what it looks like differs."""
+            """The relevance of each part of each item; its form depends on the kind."""
 
         @property
         def outlierness(self) -> Floats:
@@ -103,11 +103,11 @@ class BaseExplanation:
 
         @property
         def ids(self) -> tuple[Any, ...] | None:
-            """What people call the items, if they said so; None for one that has no name."""
+            """The items' names, if given; None for one without a name."""
 
     @property
     def kind(self) -> Kind:
-        """What is explained, in words."""
+        """The kind of the items, in words."""
         raise NotImplementedError
 
     @property
@@ -128,7 +128,7 @@ class BaseExplanation:
         raise NotImplementedError
 
     def _plain(self) -> dict[str, Any]:
-        """What :meth:`to_dict` tells beside what is common to all kinds."""
+        """What :meth:`to_dict` adds to the parts common to all kinds."""
         raise NotImplementedError
 
     def _html(self, shown: Any) -> str:
@@ -152,7 +152,7 @@ class BaseExplanation:
 
     @property
     def exactness(self) -> str:
-        """How to take relevance: "exact" if it adds up to the outlierness, "ranking" if it only ranks."""
+        """Kind of relevance: "exact" if it adds up to the outlierness, "ranking" if it only ranks."""
         return "exact" if self.is_additive else "ranking"
 
     @property
@@ -172,7 +172,7 @@ class BaseExplanation:
 
     @property
     def absent_relevance(self) -> Doubles:
-        """(n,) part of the outlierness that belongs to what is missing; only messages lack something."""
+        """(n,) part of the outlierness that belongs to missing parts; only messages have any."""
         return np.zeros(len(self))
 
     @property
@@ -265,14 +265,14 @@ class BaseExplanation:
 
 
 def _taken(values: Any, picked: NDArray[np.intp]) -> Any:
-    """Some of the entries of a field, if it has any."""
+    """Some entries of a field, or None if it has none."""
     if isinstance(values, tuple):
         return tuple(values[i] for i in picked)
     return None if values is None else values[picked]
 
 
 def shares(parts: Floats, whole: Floats) -> Floats:
-    """Parts over their whole, of as many axes; 0 where nothing is odd, NaN where a part is unknown.
+    """Parts over their whole, with as many axes; 0 where nothing is odd, NaN where a part is unknown.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def shares(parts: Floats, whole: Floats) -> Floats:
     return np.divide(parts, whole, out=nothing, where=whole > 0)
 
 
-# How each measure of fidelity is told.
+# Words for each measure of fidelity.
 _FIDELITY = {
     "rank_correlation": "rank correlation {:.2f} with the model's own scores",
     "r2": "R² {:.2f}",
@@ -325,7 +325,7 @@ def checked_ids(ids: Sequence[Any] | None, n: int, kind: Kind) -> tuple[Any, ...
 
 
 def at_least_one(k: int, what: str) -> int:
-    """``k`` as a number of things to give, or an error."""
+    """``k`` as a number of results, or an error."""
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise ValueError(f"k={k!r}: expected a number of {what}, a whole number of at least 1.")
     return int(k)

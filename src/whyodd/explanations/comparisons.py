@@ -1,4 +1,4 @@
-"""The rows that a value is odd against: usual rows, rows like it, or rows that agree in another variable."""
+"""The rows that a value is odd against: usual rows, rows like it, or rows like it in another variable."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Kinds = NDArray[np.int8]
 
-# Beyond these quantiles of usual rows a value is odd whatever it is compared with; and beyond those it may be
-# called so.
+# Beyond the outer quantiles of usual rows a value is odd whatever it is compared with; beyond the inner ones
+# it may be called so.
 _EXTREME, _USUAL = (0.01, 0.99), (0.05, 0.95)
 # What most of the rows that a value is compared with have.
 _MOST = (0.1, 0.9)
 _NEAR = 0.1  # of the known rows: those with values around a value
 _ROUNDING = 1e-9  # of values that were scaled and back
-_DIGITS = range(3, 15)  # as many as tell a value from the ends of its range
+_DIGITS = range(3, 15)  # until a value differs from the ends of its range
 _ITSELF, _LIKE, _PAIR = map(KINDS.index, (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH))
 # Words by direction, for badges, groups and sentences alike.
 _IN_ITSELF_WORDS = {1: "too high", -1: "too low", 0: "unusual"}
 _LIKE_WORDS = {1: "high for rows like it", -1: "low for rows like it", 0: COMBINED}
 _PAIR_WORDS = "at odds with others"
-# What comes before a range: of rows like it, of all.
+# Words before a range: of rows like it, of all.
 _LEADS = ("rows like it have", "usually")
-RARE = "(infrequent)"  # what rare categories are called together
+RARE = "(infrequent)"  # the common name of rare categories
 
 
 class Words(NamedTuple):
-    """What is said of a value: in a few words, in a sentence, and what else it speaks of."""
+    """The words about a value: a short form, a sentence, and the other value it refers to."""
 
     judged: str
     told: str
@@ -73,7 +73,7 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """What rows are compared with in words: the rows that a committee has learned from, in raw units.
+    """The rows that words compare with: those that a committee learned from, in raw units.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Comparisons:
 
     @cached_property
     def _limits(self) -> Floats:
-        """(4, d) the quantiles of usual rows beyond which values are odd in themselves; NaN of no number."""
+        """(4, d) the quantiles of usual rows beyond which a value is odd in itself; NaN if no number."""
         limits = np.full((4, len(self.variables.names)), np.nan)
         for variable, values in self.usual.numbers.items():
             finite = values[np.isfinite(values)]
@@ -114,7 +114,7 @@ class Comparisons:
         return limits
 
     def resolution(self, variable: int) -> float:
-        """How fine the usual values of a number are; 0 of anything else."""
+        """Resolution of the usual values of a number; 0 for other variables."""
         if variable not in self._resolutions:
             self._resolutions[variable] = resolution_of(self.usual.numbers.get(variable, np.empty(0)))
         return self._resolutions[variable]
@@ -124,7 +124,7 @@ class Comparisons:
         return {}
 
     def usual_range(self, variable: int, given: Given | None = None) -> tuple[float, float] | None:
-        """What most usual rows have of a number; None of anything else.
+        """The range of most usual rows for a number; None for other variables.
 
         ``given``: the context of a row, without which a number that is compared in one has no range.
         """
@@ -134,19 +134,19 @@ class Comparisons:
         return (low, high) if given is None else given.raw_range(variable, low, high)
 
     def usual_numbers(self, variable: int, given: Given | None = None) -> Floats:
-        """What usual rows have of a number; if it is compared in a context, as it would be in that one."""
+        """The range of usual rows for a number; if it is compared in a context, as it would be there."""
         found = self.usual.numbers[variable]
         is_relative = given is not None and given.is_relative(variable)
         return given.raw_values(variable, found) if given is not None and is_relative else found
 
     def _told_limits(self, variable: int) -> tuple[float, float]:
-        """What most usual rows have of a number, without the noise of scaling it and back."""
+        """The range of most usual rows for a number, without the noise of scaling it back and forth."""
         resolution = self.resolution(variable)
         low, high = (at_resolution(end, resolution) for end in self._limits[1:3, variable].tolist())
         return low, high
 
     def usual_shares(self, variable: int) -> list[tuple[Any, float]] | None:
-        """Categories and the share of usual rows that have each, the largest first; None of a number."""
+        """Categories and the share of usual rows with each, the largest first; None for a number."""
         if variable not in self.usual.categories:
             return None
         known, _ = self._shares[variable]
@@ -188,7 +188,7 @@ class Comparisons:
         return np.where(is_extreme, _ITSELF, kinds).astype(np.int8)
 
     def _has_extreme_part(self, inputs: Floats) -> NDArray[np.bool_]:
-        """(n, d) whether a column of what is neither number nor category is beyond what usual rows have."""
+        """(n, d) whether a column that is neither number nor category is beyond usual rows."""
         found = np.zeros((len(inputs), len(self.variables.names)), dtype=bool)
         usual = np.asarray(self.network.usual, dtype=np.float64)
         for variable in range(found.shape[1]):
@@ -210,7 +210,7 @@ class Comparisons:
         return np.array(found, dtype=np.intp)
 
     def sides(self, values: Floats, alike: NDArray[np.intp], wanted: NDArray[np.bool_]) -> Kinds:
-        """(n, d) +1 above what most of the rows have that each row is compared with, -1 below, else 0.
+        """(n, d) +1 above the range of most rows that each row is compared with, -1 below, else 0.
 
         Of values (n, d), NaN for what is no number, where it is ``wanted`` (n, d); 0 elsewhere.
         """
@@ -219,7 +219,7 @@ class Comparisons:
 
     @cached_property
     def _known_values(self) -> Floats:
-        """(d, m) numbers of the known rows, NaN of no number."""
+        """(d, m) numbers of the known rows, NaN if not a number."""
         nothing = np.full(len(self.network.centers), np.nan)
         return np.stack([self.known.numbers.get(v, nothing) for v in range(len(self.variables.names))])
 
@@ -229,7 +229,7 @@ class Comparisons:
         return np.isin(np.arange(len(self.variables.names)), list(self.known.numbers))
 
     def direction(self, direction: Kinds, kinds: Kinds, values: Floats, like: Kinds) -> Kinds:
-        """(n, d) +1 where a value is above what it is compared with, -1 below, 0 within it.
+        """(n, d) +1 where a value is above its comparison range, -1 below, 0 within it.
 
         Also 0 for a value at odds with others: which way depends on what it is put beside. ``direction`` is
         that of the expected value, ``like`` that of rows like it.
@@ -251,7 +251,7 @@ class Comparisons:
         given: Given | None = None,
         values: NDArray[Any] | None = None,
     ) -> Words:
-        """What is said of a value of one row (1, k), as it reached the network.
+        """The words about one value of one row (1, k), as it reached the network.
 
         ``alike``: the known rows that it is compared with, if they are at hand. ``given``: its context.
         ``values`` (d,): all values of the row, to know which are missing.
@@ -278,7 +278,7 @@ class Comparisons:
         if kind != _ITSELF and reason.direction == 0 and not _side(reason.value, low, high):
             usual = self._told_range(variable, _ITSELF, alike, given)
             if not _side(reason.value, *usual):
-                # Not even for rows like it: their range would say that all is well.
+                # Not even for rows like it, whose range would suggest that all is well.
                 (low, high), lead = usual, "usual in itself:"
         value, between = _apart(reason, low, high)
         between = "" if np.isnan(low) else f"{lead} {between}"
@@ -287,14 +287,14 @@ class Comparisons:
     def _told_range(
         self, variable: int, kind: int, alike: NDArray[np.intp], given: Given | None
     ) -> tuple[float, float]:
-        """What usual rows have, or those like it, in raw units: of a context those of this one."""
+        """The range of usual rows, or of rows like it, in raw units; in a context, that of the context."""
         low, high = self._told_limits(variable) if kind == _ITSELF else self._range(variable, alike)
         return (low, high) if given is None else given.raw_range(variable, low, high)
 
     def _with_range(
         self, reason: Reason, variable: int, kind: int, value: str, compared: str, given: Given | None
     ) -> str:
-        """A sentence on a value and what it is compared with: "" if that is not known."""
+        """A sentence about a value and its comparison; "" if that is unknown."""
         judged, in_context, few = judgement_of(kind, reason.direction), "", ""
         if given is not None and given.is_relative(variable):
             in_context, few = given.phrase, given.few
@@ -316,7 +316,7 @@ class Comparisons:
     def _of_date(
         self, reason: Reason, variable: int, kind: int, row: Any, own: NDArray[np.intp] | None
     ) -> Words:
-        """What is said of a date, with the part of it that is odd."""
+        """The words about a date, with its odd part."""
         ((part, judged, told),) = self.judged_dates(variable, np.array([kind]), row, own)
         value, _ = value_texts(reason)
         joined = ", " if told.startswith("a ") else "; "
@@ -342,7 +342,7 @@ class Comparisons:
         return found
 
     def date_places(self, variable: int, part: str, rows: Any) -> Floats:
-        """(n,) where a part of a date lies in some rows (n, k), as ``part_places`` says it."""
+        """(n,) where a part of a date lies in some rows (n, k), in the sense of ``part_places``."""
         shown = self._columns(variable)[np.array(self.variables.parts[variable]) == part]
         return part_places(part, np.asarray(rows, dtype=np.float64)[:, shown])
 
@@ -360,13 +360,13 @@ class Comparisons:
             rarity = f"rare or new, as in {_percent(rare)} of usual rows"
         told = ("-", repr(RARE), value) if share > 0.0 else ("-", repr(RARE))
         usual = "" if expected in told else f"; rows like it mostly have {expected}"
-        if kind != _ITSELF and not usual:  # neither rare nor other than in rows like it
+        if kind != _ITSELF and not usual:  # neither rare nor different from rows like it
             return f"{name} {value} is {judgement_of(kind, 0)} ({rarity})"
         return f"{name} is {value} ({rarity}{usual})"
 
     @cached_property
     def _shares(self) -> dict[int, tuple[dict[str, float], float]]:
-        """Share of usual rows that have each category of a variable, as text, and any of the rare ones."""
+        """Share of usual rows with each category of a variable, as text, and with any of the rare ones."""
         found = {}
         for variable, (codes, values) in self.usual.categories.items():
             shares: dict[str, float] = {}
@@ -387,7 +387,7 @@ class Comparisons:
         given: Given | None,
         values: NDArray[Any] | None,
     ) -> tuple[str, Partner] | None:
-        """What a value does not go with, in a sentence and by name; None if there is nothing."""
+        """What a value does not go with, as a sentence and as a name; None if there is nothing."""
         found = self.network.partner(row, self._columns(variable), own)
         if found is None:
             return None
@@ -407,19 +407,19 @@ class Comparisons:
             seen, in_context = given.relative_value(variable, seen), given.phrase
         if _side(reason.value, low, high) != 0:
             return f"{name} {value} {words}: such rows have {between}{in_context}", partner
-        # Between the values that such rows have there may be a gap.
+        # There may be a gap between the values that such rows have.
         is_told = kind == _PAIR and self._is_rare(seen, variable, alike)
         return (f"{name} {value} {words}: few rows have both", partner) if is_told else None
 
     def _part_of(self, variable: int, column: int) -> str | None:
-        """The part of a date that a column of the network shows; None of what is no date, or shows none."""
+        """The part of a date in a column of the network; None if it is not a date, or shows no part."""
         parts = self.variables.parts.get(variable, ())
         return next(
             (part for part, own in zip(parts, self._columns(variable), strict=False) if own == column), None
         )
 
     def _is_rare(self, value: float, variable: int, rows: NDArray[np.intp]) -> bool:
-        """Whether some known rows have values around this one less than half as often as all have."""
+        """Whether rows like it have values around this one less than half as often as all known rows do."""
         gaps = np.abs(self.known.numbers[variable] - value)
         is_near = gaps <= np.nanquantile(gaps, _NEAR)
         return rows.size == 0 or bool(is_near[rows].mean() < 0.5 * is_near.mean())
@@ -441,7 +441,7 @@ class Comparisons:
         return f"its {name}" if told is None else f"its {name} ({told})"
 
     def _range(self, variable: int, rows: NDArray[np.intp]) -> tuple[float, float]:
-        """What most of some known rows have; NaN if none of them has a value."""
+        """The usual value of some known rows; NaN if none of them has a value."""
         values = self.known.numbers[variable][rows]
         finite = values[np.isfinite(values)]
         if finite.size == 0:
@@ -458,7 +458,7 @@ class Comparisons:
 
 
 def _of_category_in(given: Given, reason: Reason, variable: int) -> str:
-    """A sentence on a category in a context."""
+    """A sentence about a category in a context."""
     share, common = float(given.share[0, variable]), given.labels[variable][given.common[0, variable]]
     value = value_texts(reason)[0]
     rarity = f"{_percent(share)} of rows have it" if share > 0.0 else "no usual row has it"
@@ -471,12 +471,12 @@ def _of_category_in(given: Given, reason: Reason, variable: int) -> str:
 
 
 def category_key(value: Any) -> str:
-    """A category as text: the same for 1 and 1.0, of which a table and a model may have either."""
+    """A category as text: the same for 1 and 1.0, since a table and a model may differ in this."""
     return all_digits(float(value)) if is_number(value) else str(value)
 
 
 def _percent(share: float) -> str:
-    """A share that is not 0, with a digit more where it is small."""
+    """A share above 0, with one more digit if it is small."""
     return f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} %"
 
 
@@ -488,7 +488,7 @@ def judgement_of(kind: int, direction: int) -> str:
 
 
 def span(low: float, high: float, digits: int = 3, form: Written | None = None) -> str:
-    """A range in words: "8 to 30", or "about 8" if its ends read the same.
+    """A range in words: "8 to 30", or "about 8" if both ends look the same.
 
     Examples
     --------
@@ -501,7 +501,7 @@ def span(low: float, high: float, digits: int = 3, form: Written | None = None) 
 
 
 def _apart(reason: Reason, low: float, high: float) -> tuple[str, str]:
-    """A value and a range, with as many digits as it takes to see whether it is one of its ends."""
+    """A value and a range, with enough digits to see whether the value is one of its ends."""
     value = float(reason.value)
     others = [end for end in (low, high) if not math.isclose(value, end, rel_tol=_ROUNDING)]
     for digits in _DIGITS:
@@ -512,7 +512,7 @@ def _apart(reason: Reason, low: float, high: float) -> tuple[str, str]:
 
 
 def _side(values: Any, low: Any, high: Any) -> NDArray[np.int8]:
-    """+1 above a range, -1 below it, 0 within it to rounding, or where there is no number."""
+    """+1 above a range, -1 below it, 0 within it up to rounding, or if there is no number."""
     slack = _ROUNDING * np.abs(values)
     above, below = np.asarray(values > high + slack), np.asarray(values < low - slack)
     return above.astype(np.int8) - below.astype(np.int8)
@@ -521,7 +521,7 @@ def _side(values: Any, low: Any, high: Any) -> NDArray[np.int8]:
 def loudest(
     by_kind: NDArray[np.floating] | None, in_variables: Callable[[Any], Any]
 ) -> NDArray[np.int8] | None:
-    """(n, d) the kind with the most relevance, as a place in ``KINDS``; None without any."""
+    """(n, d) the kind with the most relevance, as a place in ``KINDS``; None without kinds."""
     if by_kind is None:
         return None
     parts = np.stack([in_variables(by_kind[..., kind]) for kind in range(len(KINDS))])

@@ -1,4 +1,4 @@
-"""Where trees cut values off from those of others, in the units people know, and in words."""
+"""Where trees separate values from those of other rows, in raw units and in words."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CutOff:
     Attributes
     ----------
     low, high : ndarray of shape (n, d)
-        The cuts below and above a value, in raw units; NaN where there is none or it cannot be told.
+        The cuts below and above a value, in raw units; NaN where there is none or it is unknown.
     trees : ndarray of int of shape (n, d)
         In how many trees there are such cuts.
     n_trees : int
@@ -56,7 +56,7 @@ class CutOff:
     def of(cls, network: Any, variables: Variables, inputs: Points, values: NDArray[Any]) -> CutOff:
         """Cuts of rows, as they reach the network, whose values (n, d) people know.
 
-        Only a variable that is one column of the network, and a number, has cuts that can be told.
+        Only a variable that is one column of the network, and a number, has cuts that can be stated.
         """
         low, high, trees = network.cuts(inputs)
         if variables.decode is not None:
@@ -71,11 +71,11 @@ class CutOff:
 
     @property
     def direction(self) -> NDArray[np.int8]:
-        """(n, d) +1 of a value that is cut off as high, -1 as low, 0 of one in a gap or without cuts."""
+        """(n, d) +1 if a value is cut off as high, -1 as low, 0 in a gap or without cuts."""
         return np.isfinite(self.low).astype(np.int8) - np.isfinite(self.high).astype(np.int8)
 
     def take(self, rows: NDArray[np.intp]) -> CutOff:
-        """Those of some rows."""
+        """The cuts of some rows."""
         return CutOff(self.low[rows], self.high[rows], self.trees[rows], self.n_trees)
 
     def words(self, reason: Reason, place: int) -> tuple[str, str]:
@@ -93,7 +93,7 @@ class CutOff:
 
 
 def _between(value: float, low: float, high: float, form: Written | None) -> tuple[str, str]:
-    """A value, and "above 3" or "between 3 and 5", with as many digits as tell them apart."""
+    """A value, and "above 3" or "between 3 and 5", with enough digits to distinguish them."""
     if np.isnan(high):
         value_text, cut = distinct_numbers(value, low, form)
         return value_text, f"above {cut}"
@@ -119,7 +119,7 @@ def _read_back(
         for variable in points.keys() & alone.keys():
             column, value = alone[variable], values[variable]
             cut = np.where(np.isnan(of_columns[:, column]), np.nan, points[variable])
-            # A step may turn values around: what counts is the side in raw units.
+            # A step may reverse values; the side in raw units counts.
             low[:, variable] = np.where(cut < value, cut, low[:, variable])
             high[:, variable] = np.where(cut > value, cut, high[:, variable])
             trees[:, variable] = cuts[2][:, column]

@@ -1,4 +1,4 @@
-"""What is odd about a date: its hour, its weekday, its place in the year, or how late it is."""
+"""What is odd about a date: its time of day, weekday, place in the year, or how late it is."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def odd_part(parts: Sequence[str], relevance: Floats) -> str:
 
 
 def told_part(part: str, value: Floats, usual: Floats) -> tuple[str, float]:
-    """What is odd about a part of a date, in words, and the share of usual rows that have the like.
+    """What is odd about a part of a date, in words, and the share of usual rows with a similar one.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def told_part(part: str, value: Floats, usual: Floats) -> tuple[str, float]:
 
 
 def named_part(part: str, value: Floats) -> str | None:
-    """A part of a date as people call it: "03:12", "a Sunday", "around 5 May"; None of how late it is.
+    """A part of a date in words: "03:12", "a Sunday", "around 5 May"; None for how late it is.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def named_part(part: str, value: Floats) -> str | None:
 
 
 def part_places(part: str, points: Floats) -> Floats:
-    """(n,) where a part of some dates lies: hours, days after Monday, months, or how late as it was given.
+    """(n,) position of a part of some dates: hours, days after Monday, months, or the given number.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _season(value: Floats, usual: Floats) -> tuple[str, float]:
 
 
 def _turns(points: Floats) -> Floats:
-    """How far around the circle points (..., 2) are, from 0 to 1."""
+    """Distances around the circle between points (..., 2), from 0 to 1."""
     return np.asarray(np.arctan2(points[..., 1], points[..., 0]) / math.tau % 1.0)
 
 
@@ -155,7 +155,7 @@ def _percent(share: float) -> str:
     return f"{max(100.0 * share, 0.1):.{0 if share >= 0.01 else 1}f} % of usual rows"
 
 
-# What is said of each part of a date.
+# Words for each part of a date.
 PARTS: dict[str, Callable[[Floats, Floats], tuple[str, float]]] = {
     "time elapsed": _elapsed,
     "hour of the day": _clock,
@@ -163,7 +163,7 @@ PARTS: dict[str, Callable[[Floats, Floats], tuple[str, float]]] = {
     "day of the year": _season,
 }
 
-# What is odd about a date, in a few words; how late it is is said by the side on which it lies.
+# What is odd about a date, in a few words; its side says how late it is.
 JUDGEMENTS = {
     "hour of the day": "at an unusual hour",
     "day of the week": "on an unusual weekday",
@@ -174,5 +174,5 @@ EARLY = "unusually early"
 
 
 def judged_part(part: str, told: str) -> str:
-    """What is odd about a part of a date, in a few words, by what :func:`told_part` says of it."""
+    """What is odd about a part of a date, in a few words, from the result of :func:`told_part`."""
     return EARLY if told.startswith("earlier") else JUDGEMENTS[part]

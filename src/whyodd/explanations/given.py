@@ -1,4 +1,4 @@
-"""What rows are compared with that have a context: rows alike in it, in raw units."""
+"""Comparison in a context: rows with a similar context, in raw units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-CONTEXT = "context"  # what is said of a variable that rows are only compared by
+CONTEXT = "context"  # the word for a variable that is only used to compare rows
 _PER_ROW = ("n_alike", "is_few", "location", "spread", "share", "common")
 
 
@@ -79,7 +79,7 @@ class Given:
         return bool(self._is_number[variable])
 
     def relative(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values (n, d) with numbers as the model sees them."""
+        """Values (n, d), with numbers as the model sees them."""
         numbers = self._is_number
         if not numbers.any():
             return values
@@ -89,7 +89,7 @@ class Given:
         return out
 
     def raw(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values (n, d) of which numbers are as the model sees them in raw units, for these contexts."""
+        """Values (n, d) whose numbers are given as the model sees them, in raw units for these contexts."""
         numbers = self._is_number
         if not numbers.any():
             return values
@@ -99,7 +99,7 @@ class Given:
         return out
 
     def expected(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What is expected of numbers (n, d) in raw units, and of categories: the most common one.
+        """Expected numbers (n, d) in raw units, and of categories the most common ones.
 
         No number leaves the range of training: no count is below 0 if none ever was.
         """
@@ -127,12 +127,12 @@ class Given:
 
     @property
     def phrase(self) -> str:
-        """The context of the first row, as sentences have it."""
+        """The context of the first row, in the form that sentences use."""
         return f" for {self.words[0]}"
 
     @property
     def sentence(self) -> str:
-        """What the first row is compared with."""
+        """The rows that the first row is compared with, in words."""
         n = int(self.n_alike[0])
         rows = f"{n} row{'' if n == 1 else 's'} alike"
         more = ", and others since these are few" if self.is_few[0] else ""
@@ -140,7 +140,7 @@ class Given:
 
     @property
     def few(self) -> str:
-        """That others count too, of the first row, in words after a range; "" if enough rows are alike."""
+        """Words after the first row's range on whether other rows count too; "" if enough are alike."""
         n = int(self.n_alike[0])
         if not self.is_few[0]:
             return ""

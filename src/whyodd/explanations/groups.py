@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from whyodd.explanations.table import Explanation
 
     Indices = NDArray[np.intp]
-    # Each a variable with a judgement, as a number: column * len(_JUDGEMENTS) + place of the judgement.
+    # Each is a variable with a judgement, as a number: column * len(_JUDGEMENTS) + place of the judgement.
     Reasons = frozenset[int]
 
 OTHER = "other reasons"
 _LIKE, _PAIR = KINDS.index(FOR_ROWS_LIKE_IT), KINDS.index(DOES_NOT_GO_WITH)
-# By direction + 1, then the others, then what is odd only compared with some rows.
+# By direction + 1, then the others, then values that are odd only beside some rows.
 _JUDGEMENTS = (
     *("too low", "unusual", "too high", "missing", "new value"),
     *(judgement_of(_LIKE, direction) for direction in (-1, 0, 1)),
@@ -44,7 +44,7 @@ _UNUSUAL, _MISSING, _NEW, _FIRST_LIKE, _AT_ODDS = 1, 3, 4, 5, 8
 _COMBINED = _JUDGEMENTS.index(COMBINED)
 _MOST = 3  # leading reasons of a row
 _HALF = 0.5 * (1 - 1e-12)  # of the relevance; two halves are halves whatever the order they are added in
-_LEAST = 0.1 * (1 - 1e-12)  # of the relevance: what has less is one of many small reasons
+_LEAST = 0.1 * (1 - 1e-12)  # of the relevance: a smaller one is one of many small reasons
 _NONE: Reasons = frozenset()
 
 
@@ -124,7 +124,7 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
 
 
 def label_of(names: Sequence[str], judgements: Sequence[str]) -> str:
-    """Names and judgements in a few words; variables odd in the same way share one.
+    """Names and judgements in a few words; variables that are odd in the same way share one.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _leading(e: Explanation) -> Indices:
 
 
 def _judgements(e: Explanation, rows: Indices, columns: Indices) -> Indices:
-    """What :func:`whyodd.explanations.sentences.judgement` says of these values, as places among words."""
+    """:func:`whyodd.explanations.sentences.judgement` of these values, as places among the words."""
     if rows.size == 0:
         return np.empty(0, dtype=np.intp)
     values = to_dense(e.data)[rows, columns]
@@ -187,7 +187,7 @@ def _judgements(e: Explanation, rows: Indices, columns: Indices) -> Indices:
 
 
 def _tell_dates(e: Explanation, rows: Indices, columns: Indices, places: Indices) -> None:
-    """Say of dates which part of them is odd."""
+    """Replace the judgement of a date by its odd part."""
     comparisons, kinds = e.comparisons, e.reason_kinds
     if comparisons is None or kinds is None:
         return
@@ -201,7 +201,7 @@ def _tell_dates(e: Explanation, rows: Indices, columns: Indices, places: Indices
 
 
 def _tell_combined(e: Explanation, rows: Indices, columns: Indices, places: Indices) -> None:
-    """Say of values that are as expected that they are odd only beside others; not of forests."""
+    """Mark expected values as odd only in combination; not for forests."""
     if e.cut_off is not None:
         return
     data, expected = to_dense(e.data), e.expected
@@ -219,7 +219,7 @@ def _are_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _choose(sets: dict[Reasons, int], leads: Counter[int], max_groups: int) -> list[Reasons]:
-    """Which reasons to name, the more specific first and then those of more rows; no reason last.
+    """The reasons to name, the more specific first, then those of more rows; no reason comes last.
 
     The smallest groups are merged, one after the other, each into one that names fewer of its reasons.
     """
@@ -231,7 +231,7 @@ def _choose(sets: dict[Reasons, int], leads: Counter[int], max_groups: int) -> l
         reasons = frozenset(codes)
         if sizes.get(reasons) != size:  # it has grown, and is on the heap once more
             continue
-        # One row alone shares its reasons with nobody: perhaps it shares the first of them.
+        # A single row shares its reasons with no other; perhaps it shares the first of them.
         if len(sizes) <= max_groups and (size > 1 or depth == -1):
             break
         wider = _wider(codes, sizes, leads)
@@ -258,12 +258,12 @@ def _first_true(labels: Iterable[Reasons], reasons: Reasons) -> int:
 def _sorted_groups(
     e: Explanation, sets: list[Reasons], group_of_key: Indices, key_of_row: Indices
 ) -> list[ReasonGroup]:
-    """Groups of rows with all that is true of each, by size."""
+    """The groups, with everything true of each, by size."""
     by_oddness = np.argsort(-e.outlierness, kind="stable")
     group_of_row = group_of_key[key_of_row]
     groups = []
     for place in np.unique(group_of_row):
-        # No two groups end with the same label: each row went to the first label that is true of it.
+        # No two groups have the same label in the end: each row went to the first label true of it.
         shared = frozenset.intersection(*(sets[key] for key in np.flatnonzero(group_of_key == place)))
         groups.append(_group(e, shared, by_oddness[group_of_row[by_oddness] == place]))
     rank = np.argsort(by_oddness, kind="stable")

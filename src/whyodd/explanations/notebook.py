@@ -1,4 +1,4 @@
-"""What notebooks show for an explanation: a title, a table of rows, notes."""
+"""The notebook view of an explanation: a title, a table of rows, notes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _reason_cells(reason: Reason, share: float) -> str:
 
 
 def _value_style(shown: str) -> str:
-    """Short values stay in one line; long ones, as of groups, wrap."""
+    """Short values stay on one line; long ones, such as those of groups, wrap."""
     return (
         _RIGHT
         if len(shown) <= _LONG_VALUE

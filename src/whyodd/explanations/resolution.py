@@ -1,4 +1,4 @@
-"""How fine the numbers of a column are: what differs by less is the same to people."""
+"""Resolution of the numbers of a column: a smaller difference means nothing to people."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _DECIMALS = 9  # Numbers with more decimals than these were computed, not written.
-# Of the size of a column: values that were scaled and back are off by less.
+# Part of the size of a column: scaling back and forth causes smaller errors.
 _ROUNDING = 1e-9
-# Of the middle half of a column: four digits of how far apart its values are.
+# Part of the middle half of a column: four digits of the spread of its values.
 _FINE = 1e-4
 _MOST_VALUES = 1_000  # are enough to see how many decimals a column has
 
 
 def resolution_of(values: Floats) -> float:
-    """The smallest difference that counts among numbers (n,): that of their last decimal, or of rounding.
+    """The smallest meaningful difference among numbers (n,): that of their last decimal, or of rounding.
 
     Where numbers have more decimals than anybody reads, it is a ten-thousandth of the range of the middle
     half. 0 of no numbers at all.

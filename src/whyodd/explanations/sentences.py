@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OTHERS = "all other variables"
 UNEXPLAINED = "no single variable"
-COMBINED = "in an unusual combination"  # of what is not odd by itself
+COMBINED = "in an unusual combination"  # for a value that is not odd by itself
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LONGEST = 80  # characters of a name or value that a sentence shows
 _MEMBERS = 3  # of a group that a sentence shows
@@ -30,7 +30,7 @@ _MANY_DIGITS = 15  # Enough to tell any two float64 numbers of the same size apa
 
 @dataclass(frozen=True)
 class Partner:
-    """The other value that a value does not go with.
+    """The value of another variable that a value does not go with.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Reason:
         Whether the variable had one and the same value in training, and has another one now; ``expected`` is
         that value.
     kind : str, optional
-        In what way it is odd, where more than one is told apart.
+        In what way it is odd, if the model distinguishes several.
     judged, told : str, optional
         What is odd about it in two words, and in a sentence, where values do not say it themselves.
     written : str, optional
@@ -73,7 +73,7 @@ class Reason:
     form : Written, optional
         How such values are written.
     context : str
-        What ``told`` says of the context in which it is odd, if anything.
+        What ``told`` says about the context in which it is odd, if anything.
     partner : Partner, optional
         What it does not go with, if it is odd beside another variable.
     part : str, optional
@@ -106,7 +106,7 @@ class Reason:
 
     @property
     def words(self) -> str:
-        """What is seen, in words: "amount is too high (12000, expected about 35.5)"."""
+        """The finding in words: "amount is too high (12000, expected about 35.5)"."""
         return self.told or observation(self)
 
     @property
@@ -142,7 +142,7 @@ class OddRow:
 
     @property
     def other_share(self) -> float:
-        """Part of o that belongs to the variables not among the reasons; below 0 if they speak against it."""
+        """Part of o of the variables that are not among the reasons; negative if they speak against it."""
         unexplained = self.unexplained_share if self.is_additive else 0.0
         told = unexplained + math.fsum(reason.share for reason in self.reasons)
         rest = 1.0 - told if self.outlierness > 0 else 0.0
@@ -150,12 +150,12 @@ class OddRow:
 
     @property
     def is_additive(self) -> bool:
-        """Whether shares are of the outlierness."""
+        """Whether shares are parts of the outlierness."""
         return not math.isnan(self.unexplained_share)
 
     @property
     def measured_share(self) -> float:
-        """Part of o without the variables that never varied in training: what shares are shown of."""
+        """Part of o without the variables that never varied in training; shares are parts of this."""
         return 1.0 - math.fsum(reason.share for reason in self.constants)
 
     @property
@@ -167,7 +167,7 @@ class OddRow:
 def sentence(odd: OddRow) -> str:
     """One sentence that says why the row is odd.
 
-    A variable that never varied in training has no scale to measure its deviation by: it is told without a
+    A variable that never varied in training has no scale to measure its deviation by: it is reported without
     share, and the shares of the others are of the rest.
 
     Examples
@@ -196,9 +196,9 @@ def sentence(odd: OddRow) -> str:
     if not odd.is_additive:
         return "; ".join(parts)
     against = 1.0 - math.fsum([odd.unexplained_share, *(reason.share for reason in told)]) / rest
-    if against < -VISIBLE:  # relevance is signed, and what is told is more than the whole
+    if against < -VISIBLE:  # signed relevance: the reasons add up to more than the whole
         parts.append(f"the other variables speak against it ({percent(against)})")
-    # Of a committee, whose reasons have kinds, nothing is left over.
+    # A committee, whose reasons have kinds, leaves nothing over.
     is_whole = odd.unexplained_share == 0.0 and told[0].kind is not None
     return "; ".join(parts if is_whole else [*parts, _remainder(odd.unexplained_share / rest)])
 
@@ -213,7 +213,7 @@ def words_of(reasons: Sequence[Reason]) -> list[str]:
 
 
 def observation(reason: Reason) -> str:
-    """Say what is seen: the variable, whether it is too high or too low, its value and the expected one.
+    """The finding in words: the variable, too high or too low, its value and the expected one.
 
     Examples
     --------
@@ -275,11 +275,11 @@ def short_name(name: str) -> str:
 
 
 def _is_told_by(value: Any, expected: Any) -> bool:
-    """Whether the expected value says what is odd about the other one."""
+    """Whether the expected value shows what is odd about the value."""
     if is_missing(expected):
         return False
     if is_number(expected) and not isinstance(value, str):
-        # A date and the number a scaler made of it have nothing in common.
+        # A date cannot be compared with the number that a scaler made of it.
         return is_number(value) and not math.isclose(value, expected, rel_tol=_ROUNDING)
     # Categories of all kinds may have been compared as texts.
     return bool(value != expected) and str(value) != expected
@@ -290,7 +290,7 @@ def _about(reason: Reason, text: str) -> str:
 
 
 def judgement(reason: Reason) -> str:
-    """Say the direction in a few words: "too high", "too low", "missing", "new value" or "unusual".
+    """The direction in a few words: "too high", "too low", "missing", "new value" or "unusual".
 
     What is as expected is odd only beside its other values: "in an unusual combination".
     """
@@ -304,12 +304,12 @@ def judgement(reason: Reason) -> str:
 
 
 def value_texts(reason: Reason) -> tuple[str, str]:
-    """Value and expected value as people read them; numbers with as many digits as tell them apart."""
+    """Value and expected value as text; numbers with enough digits to distinguish them."""
     if _are_numbers(reason.value, reason.expected) and not is_as_expected(reason):
         value, expected = float(reason.value), at_resolution(float(reason.expected), reason.resolution)
-        if value == expected:  # what is told as another number must look like one
+        if value == expected:  # two different numbers must look different
             expected = float(reason.expected)
-        # A sum over known rows of which all but a trace have 0 is 0 to people.
+        # A sum over known rows, all but a trace of which have 0, is 0 to people.
         is_trace = math.isfinite(value) and abs(expected) < _ROUNDING * abs(value)
         texts = distinct_numbers(value, 0.0 if is_trace else expected, reason.form)
     else:
@@ -320,7 +320,7 @@ def value_texts(reason: Reason) -> tuple[str, str]:
 
 
 def as_written(reason: Reason) -> str | None:
-    """What stands in the cell of a value that was read; None if it was not, or is no value."""
+    """The original text of a value that was read from one; None if it was not, or is not a value."""
     if reason.written is None or is_missing(reason.value):
         return None
     return _cut(" ".join(reason.written.split()))
@@ -331,7 +331,7 @@ def _are_numbers(*values: object) -> bool:
 
 
 def is_as_expected(reason: Reason) -> bool:
-    """Whether the value is the expected one: the same category, or a number that differs by rounding."""
+    """Whether the value equals the expected one: the same category, or the same number up to rounding."""
     value, expected = reason.value, reason.expected
     if _are_numbers(value, expected):
         gap = abs(float(value) - float(expected))
@@ -342,7 +342,7 @@ def is_as_expected(reason: Reason) -> bool:
 
 
 def at_resolution(value: float, resolution: float) -> float:
-    """A computed number with no more than its variable can show: means of counts as counts, no noise.
+    """A computed number in the form its variable can have: means of counts as counts, without noise.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def at_resolution(value: float, resolution: float) -> float:
 
 
 def text(value: object, form: Written | None = None) -> str:
-    """Value of any kind: numbers as people write them, words in quotes, a dash for nothing.
+    """Any value as text: numbers as people write them, words in quotes, a dash for no value.
 
     ``form``: how the values of a variable are written, if not as plain numbers and dates.
 
@@ -373,7 +373,7 @@ def text(value: object, form: Written | None = None) -> str:
     if is_missing(value):
         return "-"
     if form is not None:
-        # A text is the cell of another row.
+        # The text is that of another row's cell.
         return _cut(value.strip()) if isinstance(value, str) else form.show(value, number)
     if is_number(value):
         return number(float(value))  # type: ignore[arg-type]
@@ -389,13 +389,13 @@ def _cut(plain: str) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number to compute with; a truth value or NaN is none."""
+    """Whether a value is a number to compute with; truth values and NaN are not."""
     kinds = (int, float, np.integer, np.floating)
     return isinstance(value, kinds) and not isinstance(value, bool) and not is_missing(value)
 
 
 def is_missing(value: object) -> bool:
-    """Whether there is no value: None, NaN, NaT and their like, which are not even equal to themselves."""
+    """Whether there is no value: None, NaN, NaT and the like, which do not even equal themselves."""
     if value is None or isinstance(value, (str, dict)):
         return value is None
     try:
@@ -405,7 +405,7 @@ def is_missing(value: object) -> bool:
 
 
 def _are_missing(values: Any) -> bool:
-    """Whether there is no value, or none of a group."""
+    """Whether there is no value, or no value in a group."""
     return all(map(is_missing, values.values())) if isinstance(values, dict) else is_missing(values)
 
 
@@ -483,7 +483,7 @@ def all_digits(value: float) -> str:
 
 
 def shown(value: float, form: Written | None, digits: int = 3) -> str:
-    """A number as its variable is written, with so many digits.
+    """A number written like its variable, with the given digits.
 
     Examples
     --------
@@ -496,7 +496,7 @@ def shown(value: float, form: Written | None, digits: int = 3) -> str:
 
 
 def distinct_numbers(value: float, other: float, form: Written | None = None) -> tuple[str, str]:
-    """Both numbers with as many digits as it takes to tell them apart, at least three.
+    """Both numbers with enough digits to distinguish them, at least three.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether values lie above or below what most of the rows have that they are compared with."""
+"""Whether values lie above or below the range of most rows that they are compared with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute.hard.legs import count_beside
+from whyodd.compute import plain
 from whyodd.compute.points import as_compiled
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Ranges end at values that rows have: no half children.
+# Ranges end at values that rows have: there is no half child.
 METHOD: Final = "nearest"
 _ROUNDING = 1e-9  # of values that were scaled and back
 
@@ -52,7 +52,12 @@ def sides_of(
     array([[1]], dtype=int8)
     """
     rows, columns = np.nonzero(wanted)
-    below, above, there = count_beside(
+    if rows.size * alike.shape[1] <= plain.MOST_DIFFERENCES:
+        count = plain.count_beside
+    else:
+        from whyodd.compute.hard.legs import count_beside as count
+
+    below, above, there = count(
         as_compiled(values[rows, columns]),
         as_compiled(rows),
         as_compiled(columns),
@@ -68,13 +73,13 @@ def sides_of(
 
 
 def nearest_of(p: Any) -> Indices:
-    """(n, k) the centers that rows are assigned to, as many of each row."""
+    """(n, k) the centers that rows are assigned to, equally many for each row."""
     given = sparse.csr_array(p)
     return np.asarray(given.indices, dtype=np.intp).reshape(given.shape[0], -1)
 
 
 @cache
 def _ranks(most: int, ends: tuple[float, float]) -> Indices:
-    """(2, most + 1) the ends of the range of so many values, as places in order; beyond them of none."""
+    """(2, most + 1) ends of the range of 0 to ``most`` values, as places in order."""
     places = [np.quantile(np.arange(n), ends, method=METHOD) for n in range(1, most + 1)]
     return np.array([[-1, most], *places], dtype=np.intp).T

@@ -80,8 +80,8 @@ class Explanation(BaseExplanation):
     Attributes
     ----------
     relevance : ndarray of shape (n, d)
-        R_i, each variable's part of the outlierness: at least 0, unless the model mixes variables (a full
-        covariance), where a variable that speaks against the oddness has less than 0.
+        R_i, each variable's part of the outlierness. It is at least 0, unless the model mixes variables (a
+        full covariance): then a variable that speaks against the oddness has a negative one.
     outlierness : ndarray of shape (n,)
         o(x) ≥ 0, high for anomalies.
     unexplained : ndarray of shape (n,)
@@ -91,35 +91,35 @@ class Explanation(BaseExplanation):
     feature_names : tuple of str
         The d variables.
     data : ndarray or CSR matrix of shape (n, d)
-        The values that were explained, as they were given: numbers, or objects where there are categories.
+        The explained values, as given: numbers, or objects if there are categories.
     rows : ndarray of shape (n,)
-        Position of each row in the X that was given.
+        Position of each row in the given X.
     excluded : ndarray of shape (n,)
-        The row's own center, which was left out, or -1.
+        The row's own center, if it was left out, or -1.
     network : DistanceNetwork, or other member of the waist
-        What was explained.
+        The explained model.
     frame_kind : narwhals.Implementation or None
-        The kind of data frame that was given, and that :meth:`to_frame` gives back.
+        The kind of data frame that was given, and that :meth:`to_frame` returns.
     inputs : ndarray or CSR matrix of shape (n, k), optional
-        The rows as they reached the network, where that is not ``data``.
+        The rows as they reached the network, if these differ from ``data``.
     variables : Variables, optional
-        How the network's variables look in units that people know.
+        The network's variables in raw units.
     method : str
-        How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN, and
-        shares are of Σ_i |R_i|.
+        The method. If its relevance is not in units of the outlierness, ``unexplained`` is NaN, and shares
+        are parts of Σ_i |R_i|.
     threshold : float or None
-        Outlierness above which the model calls a row an outlier; None if it does not say.
+        Outlierness above which the model calls a row an outlier; None if it has no threshold.
     ids : tuple, optional
-        What people call the rows.
+        Names of the rows.
     spoken : ndarray of int of shape (n, d), optional
-        In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``, of a committee.
+        In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``; for a committee.
     texts : ndarray of shape (n, d), optional
-        What stands in cells that were read as values, such as "20.6%"; None in all others.
+        Original texts of cells that were read as values, such as "20.6%"; None in all others.
     exactness : str
-        How to take relevance: "exact" as the model's own, "sampled" with an error, "distilled" from a
+        Kind of relevance: "exact" if it is the model's own, "sampled" with an error, "distilled" from a
         student of the model, "ranking" if it only ranks and does not add up.
     fidelity : dict of str to float, optional
-        How well what was sampled or distilled agrees with the model.
+        How well sampled or distilled relevance agrees with the model.
     given : Given, optional
         The context in which rows are compared, if they are compared in one.
 
@@ -187,7 +187,7 @@ class Explanation(BaseExplanation):
                 object.__setattr__(self, name, _read_only(value))
 
     def __getstate__(self) -> dict[str, Any]:
-        # The arguments of the constructor, the kind of data frame by name; the rest is computed anew.
+        # Only the constructor's arguments, with the kind of data frame by name; the rest is recomputed.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         kind = None if self.frame_kind is None else self.frame_kind.name
         stored = {"data": _stored_data(self.data), "texts": _stored_data(self.texts)}
@@ -203,7 +203,7 @@ class Explanation(BaseExplanation):
     def expected(self) -> NDArray[Any]:
         """(n, d) Σ_j p_j u_j in raw units: what a normal row like this one looks like.
 
-        Of a category the value with the most of p; None or NaN where it cannot be told.
+        Of a category the value with the most of p; None or NaN where it is unknown.
         """
         if len(self) == 0:
             return _read_only(np.empty(self.relevance.shape))
@@ -218,7 +218,7 @@ class Explanation(BaseExplanation):
         return _read_only(self._direction(np.ones(self.relevance.shape, dtype=bool)))
 
     def direction_at(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.int8]:
-        """(k,) the direction of some entries, sooner than that of all."""
+        """(k,) the direction of some entries, which is faster than that of all."""
         if "direction" in vars(self):
             return self.direction[rows, columns]
         wanted = np.zeros(self.relevance.shape, dtype=bool)
@@ -226,7 +226,7 @@ class Explanation(BaseExplanation):
         return self._direction(wanted)[rows, columns]
 
     def _direction(self, wanted: NDArray[np.bool_]) -> NDArray[np.int8]:
-        """(n, d) the direction, right where it is wanted."""
+        """(n, d) the direction, exact at the given entries."""
         if self.cut_off is not None:
             return self.cut_off.direction
         values = _dense(self.data)
@@ -238,28 +238,28 @@ class Explanation(BaseExplanation):
         return self.comparisons.direction(signs, self.reason_kinds, numbers, like)
 
     def _is_noise(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """(n, d) whether a number differs from the expected one by less than computing makes."""
+        """(n, d) whether a number differs from the expected one by no more than rounding."""
         gaps = np.abs(as_numbers(values) - as_numbers(self.expected))
         fine = np.array([self.resolution(c) for c in range(values.shape[1])])
         return np.asarray((gaps <= _NOISE * fine) & (fine > 0.0))
 
     @cached_property
     def alike(self) -> NDArray[np.intp]:
-        """(n, k) centers that each row's words refer to, if the network distinguishes kinds."""
+        """(n, k) centers that the words about each row refer to, if the network distinguishes kinds."""
         if self.comparisons is None:
             return np.empty((len(self), 0), dtype=np.intp)
         return self.comparisons.alike(self.inputs, self._own)
 
     @cached_property
     def reason_kinds(self) -> NDArray[np.int8] | None:
-        """(n, d) how each value is odd, as an index into ``KINDS``; None if that is unknown."""
+        """(n, d) in which way each value is odd, as an index into ``KINDS``; None if unknown."""
         if self.comparisons is None or self.spoken is None:
             return None
         return _read_only(self.comparisons.kinds(self.spoken, self._compared, self.inputs, self.given))
 
     @property
     def _compared(self) -> NDArray[Any]:
-        """Values (n, d) as they are compared: numbers as they are in their context, if there is one."""
+        """Values (n, d) in the form that is compared: in a context, numbers relative to it."""
         values = _dense(self.data)
         return values if self.given is None else self.given.relative(values)
 
@@ -271,7 +271,7 @@ class Explanation(BaseExplanation):
         return Comparisons(self.network, self._variables)
 
     def resolution(self, c: int) -> float:
-        """How fine the numbers of variable ``c`` are, by the known rows; 0 if that is not known.
+        """Resolution of the numbers of variable ``c`` among the known rows; 0 if unknown.
 
         Numbers that differ by less are the same to people.
         """
@@ -284,10 +284,10 @@ class Explanation(BaseExplanation):
 
     @cached_property
     def _resolutions(self) -> dict[int, float]:
-        return {}  # those of parts of this explanation are put in here, too
+        return {}  # filled by parts of this explanation, too
 
     def _known_numbers(self, c: int) -> NDArray[np.float64]:
-        """Numbers of a variable in the known rows; none of no number, of a group or of sparse rows."""
+        """Numbers of a variable in the known rows; none for other variables, groups and sparse rows."""
         variables, network = self._variables, self.network
         if variables.groups is not None or not offers(network, "centers"):
             return np.empty(0)
@@ -298,19 +298,19 @@ class Explanation(BaseExplanation):
 
     @property
     def p_value(self) -> NDArray[np.float64] | None:
-        """(n,) share of the training rows that are at least as odd; None if the model does not keep that."""
+        """(n,) share of the training rows that are at least as odd; None if the model does not keep it."""
         verdict = getattr(self.network, "verdict", None)
         return None if verdict is None else verdict.p_values(self.outlierness)
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
-        """(n,) what PyOD's ``predict_proba`` gives outliers; None if the model does not keep its scores."""
+        """(n,) PyOD's ``predict_proba`` of outliers; None if the model does not keep its scores."""
         verdict = getattr(self.network, "verdict", None)
         return None if verdict is None else verdict.probability(self.outlierness)
 
     @cached_property
     def cut_off(self) -> CutOff | None:
-        """Where values are cut off from those of others, if the network isolates rows by cuts."""
+        """Where values are cut off from those of other rows, if the network isolates rows by cuts."""
         if not offers(self.network, "cuts") or len(self) == 0:
             return None
         return CutOff.of(self.network, self._variables, self.inputs, _dense(self.data))
@@ -325,14 +325,14 @@ class Explanation(BaseExplanation):
         return np.asarray(np.abs(self.relevance).sum(axis=1))
 
     def take_over(self, other: Explanation) -> None:
-        """Copy from an explanation by the same model what is the same for all rows."""
+        """Copy from an explanation by the same model everything that is the same for all rows."""
         if "comparisons" in vars(other):
             self.__dict__["comparisons"] = other.comparisons
         self.__dict__["_resolutions"] = other._resolutions
 
     def _picked(self, picked: NDArray[np.intp]) -> Explanation:
         part = super()._picked(picked)
-        # What is already computed is handed on; the rest is computed for the picked rows only.
+        # Computed values are copied; the rest is computed only for the picked rows.
         for name in vars(self).keys() & {"alike", "expected", "direction", "reason_kinds"}:
             value = vars(self)[name]
             part.__dict__[name] = None if value is None else _read_only(value[picked])
@@ -353,7 +353,7 @@ class Explanation(BaseExplanation):
         return f"{told}; {self.label}" if self.label else told
 
     def odd_row(self, i: int, k: int) -> OddRow:
-        """Row ``i`` with what never varied in training and its ``k`` main reasons beside that."""
+        """Row ``i`` with its variables that never varied in training, and ``k`` main reasons besides."""
         one, k = self._single(i), at_least_one(k, "reasons")
         constants = [one.reason(0, c) for c in self._variables.constant_at]
         new = [reason for reason in constants if reason.never_varied]
@@ -465,7 +465,7 @@ class Explanation(BaseExplanation):
         constants = self._variables.constant_at
         never_varied = c in constants and deviates(value, constants[c])
         if isinstance(value, dt.timedelta) and is_number(expected):
-            expected = dt.timedelta(seconds=float(expected))  # as which it was compared
+            expected = dt.timedelta(seconds=float(expected))  # the form in which it was compared
         plain = Reason(
             name=self.feature_names[c],
             value=_scalar(value),
@@ -505,7 +505,7 @@ class Explanation(BaseExplanation):
         return np.where(is_date & (self.texts != None), self.texts, values)  # noqa: E711 - cell by cell
 
     def _written(self, i: int, c: int) -> str | None:
-        """What stands in the cell of variable ``c`` of row ``i``, if it was read as a value."""
+        """The original text of variable ``c`` of row ``i``, if it was read as a value."""
         cell = None if self.texts is None else self.texts[i, c]
         return cell if isinstance(cell, str) else None  # groups have several
 
@@ -536,7 +536,7 @@ def _read_only(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _stored_data(data: Any) -> Any:
-    """Objects as a list and their shape: arrays of them do not come back from every file as they were."""
+    """Objects as a list and their shape, since some files do not restore arrays of objects exactly."""
     if not isinstance(data, np.ndarray) or data.dtype != object:
         return data
     return {"values": [stored_value(value) for value in data.ravel()], "shape": data.shape}
@@ -551,12 +551,12 @@ def _restored_data(stored: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """A NumPy number as Python's own."""
+    """A NumPy number as a Python number."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def json_value(value: Any) -> Any:
-    """Value as JSON has it: numbers, text, groups by name; null for what is missing."""
+    """A value as JSON: number, text, groups by name; null for a missing one."""
     if isinstance(value, dict):
         return {name: json_value(part) for name, part in value.items()}
     if is_missing(value):
@@ -568,7 +568,7 @@ def json_value(value: Any) -> Any:
 
 
 def _tidy(values: NDArray[Any]) -> Any:
-    """(n, d) values and a blank for each row, one after the other: floats, or text with None for missing."""
+    """(n, d) values and a gap for each row, one after the other: floats, or text with None for missing."""
     if values.dtype != object:
         return np.column_stack([values, np.full(len(values), np.nan)]).ravel()
     return [_cell(value) for row in values.tolist() for value in (*row, None)]

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from whyodd.maths.linear_maps import LinearMap
 
 
-# Of means of equal values, and of values that were scaled and back.
+# Rounding of means of equal values, and of values scaled back and forth.
 _ROUNDING = 1e-9
-# Types that nearly all values have, by whether they are numbers; others are looked at one by one.
+# Types of nearly all values, and whether they are numbers; others are examined one by one.
 _NUMBERS, _NO_NUMBERS = {float, int, bool}, {str, type(None), dt.date, dt.datetime}
 
 
@@ -38,9 +38,9 @@ class Decoded:
     Attributes
     ----------
     numbers : dict of int to ndarray of shape (m,)
-        Numeric variables; NaN where the value cannot be told.
+        Numeric variables; NaN where the value is unknown.
     categories : dict of int to (ndarray of int of shape (m,), tuple)
-        Codes into the tuple of categories, -1 where the category cannot be told.
+        Codes into the tuple of categories, -1 where the category is unknown.
     """
 
     numbers: dict[int, NDArray[np.float64]]
@@ -101,7 +101,7 @@ class Variables:
     formats : mapping of int to Written
         How people write the values of a variable, where that is not as plain numbers and dates.
     relative : frozenset of int
-        Numbers that are decoded in units of a context: only that of a row tells what they are.
+        Numbers that are decoded in units of a context: only that of a row says what they are.
     """
 
     names: tuple[str, ...]
@@ -115,7 +115,7 @@ class Variables:
     relative: frozenset[int] = frozenset()
 
     def format_at(self, place: int) -> Written | None:
-        """How the values of an entry of the explanation are written; None of plain ones, and of groups."""
+        """How the values of an entry of the explanation are written; None for plain ones and for groups."""
         if self.groups is None:
             return self.formats.get(place)
         members = self.groups[place]
@@ -126,7 +126,7 @@ class Variables:
     ) -> NDArray[Any]:
         """(n, d) what normal rows like these have: Σ_j p_j u_j of numbers, the category with the most p-mass.
 
-        Floats, or objects where there are categories or groups; NaN and None where it cannot be told, and
+        Floats, or objects where there are categories or groups; NaN and None where it is unknown, and
         NaN throughout if ``network``, a member of the waist, does not know. ``given``: their context.
         """
         if not offers(network, "expected"):
@@ -143,7 +143,7 @@ class Variables:
         return self.grouped(expected.values if given is None else given.expected(expected.values))
 
     def decoded_centers(self, network: Any) -> Decoded:
-        """The centers of a network in raw units, read once as long as it lives."""
+        """The centers of a network in raw units, read once in its lifetime."""
         assert self.decode is not None
         known = _read_centers(network)
         if known.get("decode") is not self.decode:
@@ -179,7 +179,7 @@ class Variables:
 
     @cached_property
     def constant_at(self) -> dict[int, Any]:
-        """Entries of the explanation that never varied in training, and their value; no real groups."""
+        """Entries of the explanation that never varied in training, with their value; groups excluded."""
         if self.groups is None:
             return dict(self.constants)
         alone = {members[0]: place for place, members in enumerate(self.groups) if len(members) == 1}
@@ -188,7 +188,7 @@ class Variables:
 
 @dataclass(eq=False)
 class Expected:
-    """What normal rows like some rows have, filled in as assignments to known points come.
+    """What normal rows like some rows have, filled in as their assignments arrive.
 
     Parameters
     ----------
@@ -202,9 +202,9 @@ class Expected:
     Attributes
     ----------
     numbers : ndarray of shape (n, d)
-        Σ_j p_j u_j; NaN where it cannot be told, and for categories.
+        Σ_j p_j u_j; NaN where it is unknown, and for categories.
     categories : dict of int to ndarray of shape (n,)
-        The category with the most of p of each categorical variable; None where it cannot be told.
+        The category with the most of p of each categorical variable; None where it is unknown.
     """
 
     decoded: Decoded
@@ -235,7 +235,7 @@ class Expected:
 
 @once_per_member
 def _read_centers(network: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Room for what was made of the centers of a network, and by which function."""
+    """Cache of values derived from the centers of a network, and of the function that derived them."""
     return {}
 
 
@@ -246,7 +246,7 @@ def constant_columns(network: Any) -> dict[int, float]:
     Those in which two or more centers all agree, and those that the metric leaves out because they had no
     variance to measure by. Of sparse data, where most variables are 0 most of the time, nothing is said.
     """
-    # A committee leaves out suspects, and knows how far training rows went.
+    # A committee leaves out suspects, and knows the extremes of training rows.
     points = getattr(network, "extent", None)
     points = network.centers if points is None else points
     if sparse.issparse(points):
@@ -265,16 +265,16 @@ def _left_out_by_metric(network: Any) -> NDArray[np.bool_]:
 
 
 def deviates(value: Any, constant: Any) -> bool:
-    """Whether a value that is there differs from the one it always had, by more than rounding."""
+    """Whether a value is present and differs from the constant of its variable by more than rounding."""
     if is_missing(value) or (is_missing(constant) and constant is not None):
-        return False  # nothing to compare, or with what is not known
+        return False  # nothing to compare, or the constant is unknown
     if is_number(value) and is_number(constant):
         return bool(abs(value - constant) > _ROUNDING * max(abs(value), abs(constant)))
     return bool(value != constant)
 
 
 def deviating(values: NDArray[Any], constant: Any) -> NDArray[np.bool_]:
-    """(n,) whether each value differs from the one it always had, as :func:`deviates` says of one."""
+    """(n,) whether each value differs from the constant of its variable, as :func:`deviates` does for one."""
     if values.dtype != object and is_number(constant):
         size = np.maximum(np.abs(values), abs(constant))
         return np.asarray(np.abs(values - constant) > _ROUNDING * size)
@@ -288,7 +288,7 @@ def deviating(values: NDArray[Any], constant: Any) -> NDArray[np.bool_]:
 
 
 def directions(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.int8]:
-    """(n, d) +1 where a number is higher than expected, -1 lower; else 0: equal to rounding, or no number."""
+    """(n, d) +1 where a number is higher than expected, -1 lower; 0 if equal up to rounding, or no number."""
     if values.dtype == object or expected.dtype == object:
         columns = [directions(*_as_floats(v, e)) for v, e in zip(values.T, expected.T, strict=True)]
         return np.column_stack(columns) if columns else np.zeros(values.shape, dtype=np.int8)
@@ -317,7 +317,7 @@ def _as_floats(*columns: NDArray[Any]) -> Sequence[NDArray[np.float64]]:
 
 
 def _floats(column: NDArray[Any]) -> NDArray[np.float64]:
-    # Most columns are of one type: to look at it is quicker than to look at each value.
+    # Most columns have one type; checking it is faster than checking each value.
     values = column.tolist()
     kinds = set(map(type, values))
     if kinds <= _NUMBERS:

@@ -39,7 +39,7 @@ def accept(model: Any, rows: Any, *, note: str = "", among: Any = None) -> Effec
     note : str, optional
         Why, in free text.
     among : data frame or array of shape (n, d), optional
-        Other rows, of which it is told which are no longer odd; by default training rows that the model has
+        Other rows, to report which of them are no longer odd; by default training rows that the model has
         kept.
 
     Returns
@@ -78,7 +78,7 @@ def feedback(model: Any) -> tuple[Judgement, ...]:
 
 
 def judged_findings(found: Findings, rows: Indices, note: str, *, is_normal: bool) -> Findings:
-    """Findings after rows, given by their positions, were judged; those before, and their model, stay."""
+    """New findings after rows, given by their positions, were judged; the old ones keep their model."""
     if found.table is None or found.rejudge is None:
         raise ValueError(
             "Expected rows of a table judged by whyodd.find, since only these can be accepted or "
@@ -124,7 +124,7 @@ def _doubles(inputs: Any) -> Any:
 
 
 def _detector(model: Any) -> TakesFeedback:
-    """The detector at the end of a pipeline, if it can be told something."""
+    """The detector at the end of a pipeline, if it accepts feedback."""
     last = split_pipeline(model)[1]
     if not isinstance(last, TakesFeedback):
         raise UnsupportedModelError(

@@ -57,36 +57,37 @@ def find(
 ) -> Findings:
     """Find the odd rows of a table, images, messages or steps of a series, and why they are odd.
 
-    What ``whyodd explain``, ``image``, ``text`` and ``series`` do, as a function.
+    The commands ``whyodd explain``, ``image``, ``text`` and ``series`` as one function.
 
     Parameters
     ----------
     frame : data frame or array of shape (n, d), images, or messages
         pandas, Polars or Arrow: the rows to judge; or a list of images or of texts.
     train : data frame or array, optional
-        Normal rows to learn from, in the same columns; by default ``frame``, each row judged by all others.
+        Normal rows to learn from, with the same columns; by default ``frame``, where each row is judged by
+        all others.
     kind : {"table", "images", "series", "texts"}, optional
-        What ``frame`` holds; told from what it looks like by default. A series looks like a table: name it.
+        What ``frame`` holds; by default recognised from its form. A series looks like a table: name it.
     model : fitted model, optional
-        To use instead of one that is learned: a detector, or a pipeline that ends in one; an
-        ``ImageDetector``, ``SeriesDetector`` or ``TextModel``.
+        Used instead of training one: a detector, a pipeline that ends in one, an ``ImageDetector``, a
+        ``SeriesDetector`` or a ``TextModel``.
     share : float, optional
-        Call this share of the rows that were learned from odd; by default the model says what is.
+        Share of the training rows to call odd; by default the model has a threshold of its own.
     false_alarms : float, optional
-        Call so many rows odd that this share of normal rows would be; the default model allows 0.01.
+        Share of normal rows that may be called odd; the default model allows 0.01.
     fdr : float, optional
-        Call so many rows odd that this share of them is expected to be normal (Benjamini and Hochberg).
+        Expected share of normal rows among those called odd (Benjamini and Hochberg).
     top : int, optional
-        Explain at least so many of the oddest rows; 10 by default.
+        Number of the oddest rows to explain even if fewer are odd; 10 by default.
     groups : dict of str to list of str, optional
-        Columns to take as one: ``{"address": ["street", "city"]}``.
+        Columns to treat as one: ``{"address": ["street", "city"]}``.
     method : str, default "dtd"
         How to explain, one of ``whyodd.explainers.EXPLAINERS``.
     types : dict of str to str, optional
         Kinds of columns that overrule what the rules say, as for :func:`whyodd.auto`.
     given : str or sequence of str, optional
-        Columns of context, such as ``["machine", "time"]``: rows are compared with rows alike in them, as for
-        :func:`whyodd.auto`.
+        Context columns, such as ``["machine", "time"]``: rows are compared with rows that are alike in
+        them, as for :func:`whyodd.auto`.
     id_column : str, optional
         Column that names the rows; kept out of the model.
     random_state : int, default 0
@@ -191,7 +192,7 @@ def find_in(
     usual = {"method": method, "groups": dict(groups or {}) or None, "random_state": random_state}
 
     def judged_by(model: Any, cut: tuple[float, str] | None = None) -> Findings:
-        """The findings of a model; with the threshold ``cut``, if there is one already."""
+        """The findings of a model; with the threshold ``cut``, if it is known."""
         scored = _scored(model, frame, table.name, max(MOST_EXPLAINED, top), progress)
         threshold, source = cut or _threshold(scored, known, table, model, limit)
         n_odd = int(np.count_nonzero(scored.outlierness > threshold))
@@ -209,8 +210,9 @@ def find_in(
             told.append(f"Only the {n_explained:,} oddest of {n_odd:,} odd rows are explained.")
 
         def explain(rows: Any, **options: Any) -> Any:
+            ids = None if table.ids is None else tuple(map(table.called, np.asarray(rows).tolist()))
             try:
-                return scored.explain(rows, **{**usual, "progress": progress, **options})
+                return scored.explain(rows, **{**usual, "ids": ids, "progress": progress, **options})
             except UnsupportedModelError as error:
                 raise ValueError(str(error)) from None
 
@@ -226,7 +228,7 @@ def find_in(
             table=table if known is table else replace(table, frame=frame),
             known=known,
             notes=tuple(told),
-            # What is accepted must not make others odd: the threshold stays.
+            # Accepted rows must not make others odd, so the threshold stays.
             rejudge=lambda changed: judged_by(changed, (threshold, source)),
             **more,
         )
@@ -256,7 +258,7 @@ def learn(
 
 
 def check_not_id(given: str | Sequence[str] | None, id_column: str | None) -> None:
-    """Refuse a context column that names the rows, since no two rows share a name."""
+    """Refuse a context column that names the rows, since no two rows share its value."""
     if id_column is not None and id_column in context_names(given):
         raise ValueError(
             f"Column {id_column!r} names the rows, so it cannot also be their context. Choose another."

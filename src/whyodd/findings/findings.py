@@ -1,4 +1,4 @@
-"""What was found in a data set: how odd each item is, which are odd, and why."""
+"""The findings in a data set: how odd each item is, which are odd, and why."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from whyodd.explanations.groups import ReasonGroup
     from whyodd.models.feedback import Effect
 
-# Items that are explained at most; the others are only scored.
+# Items explained at most; the others are only scored.
 MOST_EXPLAINED = 10_000
 # What is shown if nothing is above the threshold.
 _OUTSIDE_CHOICE = 10
-# Of the items of a model that has no threshold: the oddest so many are called odd.
+# Share of the items, the oddest, called odd by a model that has no threshold.
 _SHARE_WITHOUT_THRESHOLD = 0.05
 _SHOWN = 5  # items in a notebook or a terminal
 
@@ -49,41 +49,41 @@ _SHOWN = 5  # items in a notebook or a terminal
 class Findings:
     """How odd every item of a data set is, where oddness begins, and why the odd ones are odd.
 
-    Made by :func:`whyodd.find`. Whatever shows it takes :meth:`to_dict`, which is made of it once: the page
-    of :meth:`report`, the command line and machines.
+    Made by :func:`whyodd.find`. The page of :meth:`report`, the command line and JSON all show the same
+    :meth:`to_dict`.
 
     Attributes
     ----------
     outlierness : ndarray of shape (n,)
-        Of all items.
+        How odd each item is.
     threshold : float or None
-        Items with more outlierness are odd; None if the model does not say, and items are only ranked.
+        Items with more outlierness are odd; None if the model has no threshold and only ranks items.
     threshold_source : str
-        Where the threshold comes from, in words that go into a sentence.
+        Where the threshold comes from, as part of a sentence.
     explainer : callable
         ``explainer(rows, **options)`` explains some items, given by their positions.
     n_explained : int
         How many of the oddest items are explained.
     model : object, optional
-        What judged the items.
+        The model that judged the items.
     table : Table, optional
-        The rows of a table, and what they are called.
+        The rows of a table, and their names.
     known : Table, optional
         The rows that the model has learned from.
     title : str, optional
-        What the data are called.
+        Name of the data.
     notes : tuple of str
-        What else to know, in sentences.
+        Further facts to know, in sentences.
     made_by : str, optional
         The command that made it.
     p_value : ndarray of shape (n,), optional
         Share of normal rows that are at least as odd, if the model knows.
     n_normal : int, optional
-        How many normal rows it knows that from.
+        Number of normal rows behind the p-values.
     rejudge : callable, optional
-        ``rejudge(model)`` gives the findings of another model in the same rows, with the same threshold.
+        ``rejudge(model)`` gives another model's findings in the same rows, with the same threshold.
     effects : tuple of Effect
-        What each row did that was accepted or rejected since.
+        The effect of each row that was accepted or rejected since.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Findings:
         known_ids: Sequence[Any] | None = None,
         **more: Any,
     ) -> Findings:
-        """Findings of items that are explained already.
+        """Findings on items that are already explained.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Findings:
         ids : sequence of length N, optional
             What each row is called, by its position.
         normal : data frame or array, optional
-            Normal rows, to tell what is usual; by default the explained rows that are not odd.
+            Normal rows, to know what is usual; by default the explained rows that are not odd.
         known_ids : sequence, optional
             What the rows are called that the model was trained on.
         **more
@@ -189,9 +189,9 @@ class Findings:
 
     @cached_property
     def explanation(self) -> Any:
-        """Explanation of the odd items, the oddest first, and a few more if few are; made on first use."""
+        """Explanation of the odd items, the oddest first, and of others if few are odd; made on first use."""
         e = self.explain(self.order[: self.n_explained])
-        _ = getattr(e, "direction", None)  # once for all: parts of an explanation take it along
+        _ = getattr(e, "direction", None)  # computed once: parts of an explanation copy it
         return e
 
     @cached_property
@@ -204,7 +204,7 @@ class Findings:
 
     @cached_property
     def groups(self) -> list[ReasonGroup]:
-        """Odd rows or messages by the reason they share, the largest group first; none of other items."""
+        """Odd rows or messages by the reason they share, the largest group first; empty for other items."""
         if self.explanation.kind is TEXTS:
             return group_by_word(self.odd)
         return group_by_reason(self.odd) if self.explanation.kind is TABLE else []
@@ -254,8 +254,8 @@ class Findings:
     def accept(self, i: int | Sequence[int] = 0, *, note: str = "") -> Findings:
         """Accept the ``i``-th oddest row, or several, as normal, and return the new findings.
 
-        The findings stay as they are, and so does their model. The new ones have a model that was told
-        (``found.model``, to be saved), and their first note says what it did; see :func:`whyodd.accept`.
+        These findings and their model stay as they are. The new ones have a model that has learned the row
+        (``found.model``, to be saved), and their first note says what changed; see :func:`whyodd.accept`.
 
         Parameters
         ----------
@@ -277,11 +277,11 @@ class Findings:
         return judged_findings(self, self._ranked(i), note, is_normal=True)
 
     def reject(self, i: int | Sequence[int] = 0, *, note: str = "") -> Findings:
-        """Say that the ``i``-th of the oddest rows is odd indeed; otherwise as :meth:`accept`."""
+        """Confirm that the ``i``-th oddest row is odd; otherwise like :meth:`accept`."""
         return judged_findings(self, self._ranked(i), note, is_normal=False)
 
     def after(self, before: Findings, effect: Effect) -> Findings:
-        """The same findings, with what was done since those ``before``."""
+        """The same findings, with a note on the changes since those ``before``."""
         effects = (*before.effects, effect)
         told = tuple(str(one) for one in reversed(effects))
         return replace(self, notes=(*told, *self.notes), effects=effects)
@@ -312,7 +312,7 @@ class Findings:
         Parameters
         ----------
         top : int, default 50
-            How many items are told in detail.
+            Number of items reported in detail.
         checks : bool, default True
             Also measure how far to trust the explanation, and look for the smallest change of each row.
         """
@@ -378,7 +378,7 @@ def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **optio
     path : str or path
         The file, such as ``report.html``; what was there is replaced once the page is complete.
     top : int, default 50
-        How many items are told in detail.
+        Number of items reported in detail.
     **options
         As of :meth:`whyodd.Findings.of`, for an explanation.
     """
@@ -395,7 +395,7 @@ WITHOUT_THRESHOLD = f"the {percent(_SHARE_WITHOUT_THRESHOLD)} oddest exceed it, 
 
 
 def _threshold(e: Any, scores: NDArray[np.float64], given: float | None) -> tuple[float | None, str]:
-    """The one that was given, or that of the model; of rows else one that the oddest exceed."""
+    """The given threshold, or that of the model; for rows otherwise one that the oddest exceed."""
     if given is not None:
         if not isinstance(given, Real) or not np.isfinite(given):
             raise ValueError(f"threshold={given!r}: expected an outlierness, such as 1.5.")
@@ -408,6 +408,6 @@ def _threshold(e: Any, scores: NDArray[np.float64], given: float | None) -> tupl
 
 
 def _check_length(name: str, values: Any, needed: int) -> None:
-    """Positions of rows must be within what is given for all of them."""
+    """Check that there is an entry for each of the rows."""
     if values is not None and len(values) < needed:
         raise ValueError(f"{name} has {len(values)} entries, expected one for each of {needed} rows.")

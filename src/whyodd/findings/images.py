@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
 
 _TOP = 10
-# Images are explained one by one when asked for; so many at most are held at a time.
+# Images are explained one by one on request; at most this many are held.
 _MOST_EXPLAINED = 50
-# Normal images from which on their scores say how odd one in twenty is.
+# Normal images needed to know how odd one in twenty is.
 _FEW = 20
 
 
@@ -61,11 +61,11 @@ def find_in_images(
     share : float, optional
         Call this share of the images that were judged odd.
     false_alarms : float, optional
-        Call so many images odd that this share of normal ones would be; 0.05 by default.
+        Share of normal images that may be called odd; 0.05 by default.
     names : sequence of str, optional
         What to call the images.
     top : int, optional
-        Explain at least so many of the oddest; 10 by default.
+        Number of the oddest to explain even if fewer are odd; 10 by default.
     random_state : int, default 0
         The same number gives the same findings.
     scores : array of shape (n,), optional
@@ -102,7 +102,7 @@ def find_in_images(
     known = model.distribution_
 
     def explain(rows: NDArray[np.intp], *, progress: bool = False) -> ImageExplanation:
-        # Read when it is their turn.
+        # Read in turn.
         e = model.explain([given[int(row)] for row in rows], progress=progress)
         return replace(e, rows=rows, ids=None if ids is None else tuple(ids[row] for row in rows))
 
@@ -142,7 +142,7 @@ def _threshold(model: ImageDetector, scores: Doubles, limit: Limit) -> tuple[flo
 
 
 def _notes(model: ImageDetector, n_odd: int, n_explained: int) -> list[str]:
-    """What people should know of how images were judged."""
+    """Notes on how images were judged."""
     told = [_learned(model), _compared(model)]
     if not has_deep() and len(model.views_) == 1:
         told.append("A pretrained network finds more. To install it: pip install 'whyodd[deep]' (17 MB).")

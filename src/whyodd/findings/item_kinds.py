@@ -1,4 +1,4 @@
-"""What kind of items people pass to ``find``, and who looks for odd ones among them."""
+"""The kind of items that people pass to ``find``, and the function for each kind."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Scorer = Callable[[Explainer], Floats]
 
 _TOP = 10
-_FEW = 200  # messages from which on it is known how odd one in a hundred is
-# Odd messages beyond chance, as its multiple, from which they are others than those that were learned.
+_FEW = 200  # messages needed to know how odd one in a hundred is
+# Odd messages, as a multiple of chance, above which they differ from the training messages.
 _DRIFT = 3.0
 
 
@@ -60,14 +60,14 @@ def find_in_messages(
     share : float, optional
         Call this share of the messages that were learned from odd.
     false_alarms : float, optional
-        Call so many messages odd that this share of normal ones would be; 0.01 by default.
+        Share of normal messages that may be called odd; 0.01 by default.
     names : sequence, optional
         What to call the messages.
     top : int, default 10
-        Explain at least so many of the oddest.
+        Number of the oddest to explain even if fewer are odd.
     score : callable, optional
         Gives the outlierness (n,) of all messages in place of the model. It gets a function that explains
-        messages, given by their positions: whoever needs all explanations has the scores from them.
+        messages, given by their positions: with all explanations, the scores are known from them.
     progress : bool, default False
         Show progress on standard error.
     **more
@@ -145,7 +145,7 @@ def _threshold(model: TextModel, limit: Limit) -> tuple[float, str]:
         source = f"{number(100 * limit.share)} % of the training messages exceed it"
         return float(np.quantile(learned, 1.0 - limit.share)), source
     if limit.false_alarms is not None:
-        threshold, source = limit.of_normal_rows(np.empty(0), known)  # scores are for fdr
+        threshold, source = limit.of_normal_rows(np.empty(0), known)  # only fdr needs scores
         return threshold, source.replace("rows", "messages")
     if known is None:
         return model.threshold_, "the model's own"
@@ -153,7 +153,7 @@ def _threshold(model: TextModel, limit: Limit) -> tuple[float, str]:
 
 
 def _notes(model: TextModel, scores: Floats, n_odd: int, threshold: float, own: bool) -> Iterator[str]:
-    """What to know before one believes it."""
+    """Notes that people should read before they trust the findings."""
     if own:
         yield "There are no separate normal messages: each message is judged by all others."
     known, n_learned = distribution_of(model), len(model.messages_)

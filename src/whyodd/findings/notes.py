@@ -1,4 +1,4 @@
-"""What people should know about their rows before they believe a model: sentences."""
+"""What people should know about their rows before they trust a model: sentences."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from whyodd.findings.scoring import ScoredRows
     from whyodd.findings.table import Table
 
-# Of the rows: where more have a copy, it is told how many are different; where fewer are different than that,
-# such is the table.
+# Share of the rows: if more have a copy, a note says how many are distinct; if fewer are distinct than that,
+# copies are the nature of the table.
 _RARE, _DIFFERENT = 0.1, 0.5
-# Of the rows: where more are equal but for rounding, it is told.
+# Share of the rows: if more are equal up to rounding, a note says so.
 _NEAR_COPIES = 0.01
 _TOLD = 5  # columns
-# Rows beyond chance, as its multiple, from which the rows have changed; and of single columns the share of
+# Rows, as a multiple of chance, above which the rows have changed; and, for single columns, the share of
 # values beyond the range that all but a tenth had.
 _DRIFT, _OUTSIDE, _MOVED = 3.0, 0.1, 0.3
-# Rows at least as odd as the oddest one that chance gives: if fewer, chance does not explain it.
+# Rows at least as odd as the oddest one that chance produces: with fewer, chance does not explain it.
 _BY_CHANCE = 0.05
 
 
 def notes_on_chance(
     table: Table, known: Table | None, n_odd: int, allowed: float, rarest: float = 1.0
 ) -> Iterator[str]:
-    """Whether as many rows would be odd by chance, or far more are than the rows that were learned allow.
+    """Whether chance alone would make as many rows odd, or far more are odd than in training.
 
     ``allowed``: share of normal rows above the threshold; ``rarest``: p-value of the oddest row.
     """
@@ -66,7 +66,7 @@ def _about(rows: float) -> str:
 
 
 def _moved(rows: Any, known: Any) -> Iterator[str]:
-    """Columns of numbers of which far more than usual are beyond what was usual, most of all first."""
+    """Numeric columns with far more values beyond the usual range than usual, the most affected first."""
     new, old = as_frame(rows), as_frame(known)
     if new is None or old is None:
         return
@@ -98,7 +98,7 @@ def notes_on_rows(table: Table, known: Table | None, scored: ScoredRows) -> Iter
 
 
 def _notes_on_copies(table: Table) -> Iterator[str]:
-    """Rows that are equal to another one, or equal but for rounding; of a single column all may be."""
+    """Rows that equal another one, exactly or up to rounding; in a single column all may."""
     if sparse.issparse(table.frame) or table.frame.shape[1] == 1:
         return
     first = first_copies(table.frame)
@@ -128,7 +128,7 @@ def _times(times: int) -> str:
 
 
 def notes_on_texts(table: Table, reader: Any) -> Iterator[str]:
-    """Texts that are no values of their columns, and texts that can be read in two ways.
+    """Texts that are not values of their columns, and texts that can be read in two ways.
 
     ``reader``: the first step of a model, which reads texts as values; None if there is none.
     """

@@ -1,4 +1,4 @@
-"""Models of pictures in files: how they are read, trained on and explained."""
+"""Models of pictures in files: how pictures are read, and models trained and explained."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     Say = Callable[[str], None]
 
-_CALM = 10  # normal pictures that tell what calm is
-_HEADROOM = 2.0  # what is usual has the lower half of the colours
+_CALM = 10  # normal pictures that define calm
+_HEADROOM = 2.0  # usual relevance gets the lower half of the colours
 _MANY_WINDOWS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How pictures are read, and what is trained on their patches."""
+    """How pictures are read, and the model trained on their patches."""
 
     patch: int = 7
     stride: int = 1
@@ -58,7 +58,7 @@ class Settings:
         )
 
     def n_windows(self, image: NDArray[Any]) -> int:
-        """How many windows look at an image; an error if it is too small for any."""
+        """Number of windows that look at an image; an error if it is too small for any."""
         from whyodd.patches.scale import View
 
         views = [View((self.patch,) * 2, self.stride, self.border, size) for size in self.scale]
@@ -67,7 +67,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class OddPictures:
-    """What was found in pictures of files.
+    """The findings on pictures in files.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class OddPictures:
 
 
 def _hush(text: str) -> None:
-    """Not said, since nobody asked to hear it."""
+    """Discard progress that nobody asked for."""
 
 
 def _warn(text: str) -> None:
@@ -118,9 +118,9 @@ def explain_pictures(
         The pictures to explain. By default those of ``normal``: each patch is compared with all others.
     settings : Settings
     say : callable
-        Is told what is being done.
+        Receives the present step.
     warn : callable
-        Is told which pictures are left out, and why; standard error by default.
+        Receives notes on pictures that are left out, and why; standard error by default.
     progress : bool, default False
         Show progress on standard error.
 
@@ -161,7 +161,7 @@ def explain_pictures(
 
 
 def _read_all(path: Path, settings: Settings, say: Say, warn: Say) -> tuple[list[Path], list[NDArray[Any]]]:
-    """Pictures of a folder that can be read and are large enough; what cannot be used is told."""
+    """Pictures of a folder that can be read and are large enough; the others are reported."""
     from whyodd.io.images import alike, image_files
 
     files = image_files(path)
@@ -213,7 +213,7 @@ def _announce(images: Sequence[NDArray[Any]], settings: Settings, say: Say) -> N
 
 
 def _limit(e: PatchExplanation, calm: PatchExplanation | None) -> float:
-    """Colour scale of the pictures, or one that leaves room above some normal ones if that is wider."""
+    """Colour scale of the pictures, or a wider one if some normal pictures would use all of it."""
     from whyodd.patches.colours import common_limit
 
     limit = common_limit(e.relevance)
@@ -221,5 +221,5 @@ def _limit(e: PatchExplanation, calm: PatchExplanation | None) -> float:
 
 
 def count(pictures: int) -> str:
-    """So many pictures, in words."""
+    """A number of pictures, in words."""
     return "1 picture" if pictures == 1 else f"{pictures:,} pictures"

@@ -6,17 +6,17 @@ import math
 
 from whyodd.explanations.sentences import number, percent
 
-# Rarities that are told as such.
+# Rarities worth reporting.
 _COMMON = 20.0
-# With which others an item is compared, where not with all.
+# The items to compare with, if not all.
 _COMPARED = {"message": " of its length"}
-# Times as many rows as were seen: so far a fitted tail is mostly right to a factor of ten, at ten times that
-# only to a factor of a hundred.
+# Times as many rows as were seen: up to there a fitted tail is mostly right to a factor of ten, at ten times
+# that only to a factor of a hundred.
 _REACH = 10.0
 
 
 def how_odd(outlierness: float, p_value: float, n_normal: int, noun: str = "row") -> str:
-    """Outlierness and its rarity in words; ``n_normal``: how many normal rows tell how rare it is.
+    """Outlierness and its rarity in words, from the scores of ``n_normal`` normal rows.
 
     ``noun``: what they are, if they are no rows.
 
@@ -54,7 +54,7 @@ def rarity(p_value: float, n_normal: int) -> str:
 
 
 def _one_in(p_value: float, n_normal: int) -> tuple[int | None, bool]:
-    """Among how many normal rows there is one, with one digit, None if there are many; or a bound of it."""
+    """One in how many normal rows is as odd, to one digit (None if common), and whether it is a bound."""
     most = _REACH * n_normal
     is_beyond = p_value * most < 1.0
     one_in = most if is_beyond else 1.0 / p_value

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.intp]
 
-# Rows that are held as numbers at a time: enough to be quick, few against a large table.
+# Rows held as numbers at once: enough to be fast, few beside a large table.
 _BLOCK = 20_000
 
 
@@ -120,6 +120,7 @@ class ScoredRows:
         groups: Groups | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
+        ids: tuple[str | None, ...] | None = None,
         progress: bool = False,
     ) -> Explanation:
         """Explain some rows, given by their positions; otherwise as :func:`whyodd.explain`."""
@@ -132,6 +133,7 @@ class ScoredRows:
             options=options,
             normal_of=self.reader,
             random_state=random_state,
+            ids=ids,
             progress=progress,
             rows=positions,
         )
@@ -139,7 +141,7 @@ class ScoredRows:
 
 @dataclass(frozen=True, eq=False)
 class Oddest:
-    """Some rows as they reached the model, by their positions in the table.
+    """Some rows in the form that reached the model, by their positions in the table.
 
     Attributes
     ----------
@@ -153,7 +155,7 @@ class Oddest:
 
     @classmethod
     def none(cls) -> Oddest:
-        """No rows yet."""
+        """Start without rows."""
         return cls(np.empty(0, dtype=np.intp), None)
 
     def joined(self, rows: Indices, inputs: Points, scores: NDArray[np.float64], keep: int) -> Oddest:
@@ -173,7 +175,7 @@ class Oddest:
         return Oddest(together[chosen], stacked)
 
     def inputs_of(self, rows: Indices) -> Points | None:
-        """What these rows were when they reached the model; None unless all of them were kept."""
+        """These rows in the form that reached the model; None unless all of them were kept."""
         places = np.searchsorted(self.rows, rows)
         if self.inputs is None or rows.size == 0 or places.max() >= self.rows.size:
             return None
@@ -181,7 +183,7 @@ class Oddest:
 
 
 def _own(reader: PreparedModel, X: Any, n: int) -> Indices | None:
-    """The center to leave out for each row, as ``own_centers`` has it; reads only rows that may be one."""
+    """The center to leave out for each row, like ``own_centers``, but reads only rows that may be one."""
     network = reader.network
     if not _knows_rows(network) or network.n_rows != n:
         return None
@@ -195,7 +197,7 @@ def _knows_rows(network: Any) -> bool:
 
 
 def _keys(points: Points) -> Iterator[bytes]:
-    """Rows as bytes, equal for equal rows; none of a sparse matrix."""
+    """Rows as bytes, equal for equal rows; nothing for a sparse matrix."""
     if is_sparse(points):
         return iter(())
-    return (row.tobytes() for row in np.asarray(points, dtype=np.float64) + 0.0)  # there is one zero, not two
+    return (row.tobytes() for row in np.asarray(points, dtype=np.float64) + 0.0)  # one zero, not also -0

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from whyodd.series.reading import Series
 
 _WITHOUT_TIME, _TIME, _UTC = "step", "time", "time (UTC)"
-# Of the steps: if more are in events, a series has changed as a whole.
+# Share of the steps: if more are in events, the series has changed as a whole.
 _MANY = 0.1
-# Stretches as odd as the oddest one that chance gives: if fewer, chance does not explain it.
+# Stretches as odd as the oddest one that chance produces: with fewer, chance does not explain it.
 _BY_CHANCE = 0.05
 _TOLD = 3  # channels
 
@@ -133,12 +133,12 @@ def find_in_series(
     progress: bool = False,
     **more: Any,
 ) -> SeriesFindings:
-    """Find the odd events of a series, and why they are odd: what ``whyodd series`` does, as a function.
+    """Find the odd events of a series, and why they are odd: ``whyodd series`` as a function.
 
     Parameters
     ----------
     series : data frame, or array of shape (T,) or (T, C)
-        The series to judge, a row per step. A column of dates tells the time.
+        The series to judge, a row per step. A column of dates holds the time.
     train : data frame or array, optional
         A normal series to learn from, with the same channels; by default ``series`` itself, each stretch
         judged by the others, and its oddest windows not learned from.
@@ -151,7 +151,7 @@ def find_in_series(
     windows : int or sequence of int, optional
         Lengths of windows; 8, 32 and 128 steps by default.
     time : str, optional
-        Column that tells the time, if that is not clear.
+        Column that holds the time, if that is not clear.
     name, train_name : str
         What to call the series in messages.
     progress : bool, default False
@@ -205,7 +205,7 @@ def find_in_series(
     found = SeriesFindings(
         outlierness=scores.outlierness,
         p_value=p_values,
-        # Steps next to each other are alike: as many as there are windows count.
+        # Neighbouring steps are alike, so only as many count as there are windows.
         n_normal=max(model.distribution_.scores.size // min(model.windows_), 1),
         threshold=threshold,
         threshold_source=source,
@@ -228,7 +228,7 @@ class Columns:
     Attributes
     ----------
     time : str, optional
-        The one that tells the time.
+        The one that holds the time.
     columns, drop : tuple of str
         The only channels; those that are none.
     """
@@ -262,7 +262,7 @@ def learn_from_file(
     false_alarms: float | None = None,
     progress: bool = False,
 ) -> tuple[SeriesDetector, list[str]]:
-    """Learn the series in a file, which is known to be normal; the model, and what was noticed."""
+    """Learn the series in a file, which is known to be normal; return the model and its notes."""
     chosen, notes = chosen or Columns(), list[str]()
     model = SeriesDetector(windows, false_alarms=false_alarms, trusted=True)
     _learned(model, _read(path, chosen, notes, None), str(path), chosen.time, progress)
@@ -278,7 +278,7 @@ def _read(path: Path, chosen: Columns, notes: list[str], model: SeriesDetector |
 def _learned(
     model: SeriesDetector, series: Any, name: str, time: str | None, progress: bool
 ) -> tuple[Series, StepScores]:
-    """Learn from a series; it as it was read, and how odd its steps are."""
+    """Learn from a series; return it as read, and how odd its steps are."""
     data = read_series(_values(series), time, what=name)
     try:
         return data, model.fit_judge(data, time=time, progress=progress)
@@ -307,7 +307,7 @@ def _threshold(model: SeriesDetector, limit: Limit, steps: int) -> tuple[float, 
 
 
 def _notes(found: SeriesFindings, name: str, model: SeriesDetector) -> Iterator[str]:
-    """Whether all of it has changed, whether chance would give as much, and which steps have no score."""
+    """Notes: whether all of it changed, whether chance explains it, and which steps have no score."""
     known = np.isfinite(found.outlierness)
     n, odd = int(known.sum()), found.n_odd
     e = found.explanation
@@ -328,7 +328,7 @@ def _notes(found: SeriesFindings, name: str, model: SeriesDetector) -> Iterator[
 
 
 def _chosen(frame: Any, path: Path, chosen: Columns, notes: list[str], model: SeriesDetector | None) -> Any:
-    """The columns that are asked for; a note tells which others hold no numbers."""
+    """The requested columns; a note lists those that hold no numbers."""
     clock = () if chosen.time is None else (chosen.time,)
     _check_known(frame.columns, (*chosen.columns, *chosen.drop, *clock), path)
     kept = [name for name in chosen.columns or frame.columns if name not in chosen.drop]

@@ -1,4 +1,4 @@
-"""Rows of a table that people give, and what they are called."""
+"""Rows of a table as people give them, and their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES_TOLD, _LETTERS_TOLD = 10, 60
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows, and what they are called.
+    """Rows and their names.
 
     Attributes
     ----------
@@ -67,24 +67,24 @@ class Table:
         return None if frame is None else frame.implementation
 
     def called(self, row: int) -> str | None:
-        """What a row is called, if it has a name."""
+        """The name of a row, if it has one."""
         return called(self.ids, row)
 
 
 def called(ids: Sequence[Any] | None, row: int) -> str | None:
-    """What a row is called, if it has a name."""
+    """The name of a row, if it has one."""
     value = None if ids is None else np.asarray(ids[row : row + 1]).tolist()[0]
     return None if is_missing(value) else str(value)
 
 
 def no_column(table: str, name: str, there: Sequence[str]) -> ValueError:
-    """Say that a table lacks a column, and what it has."""
+    """A sentence that a table lacks a column, with the columns it has."""
     hint = did_you_mean(name, there)
     return ValueError(f"{table} has no column {shortened(name)!r}.{hint} It has: {listed(there)}.")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a sentence; not all if they are many, and not in full if they are long."""
+    """Names for a sentence: not all if there are many, and shortened if they are long."""
     shown = ", ".join(repr(shortened(name)) for name in names[:_NAMES_TOLD])
     more = len(names) - _NAMES_TOLD
     return f"{shown} and {more} more" if more > 0 else shown

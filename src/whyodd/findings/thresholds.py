@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limit:
-    """What was asked for: at most one of these.
+    """The requested rule; at most one of these.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Limit:
                 raise ValueError(f"{name}={value!r}: expected a share of the rows, above 0 and at most 0.5.")
 
     def of_normal_rows(self, scores: Floats, known: ScoreDistribution | None) -> tuple[float, str]:
-        """Threshold by the false alarms that are allowed, and where it comes from."""
+        """Threshold for the allowed false alarms, and its source in words."""
         if known is None:
             raise ValueError(
                 "false_alarms and fdr need a model that knows how odd normal rows are, such as "
@@ -79,12 +79,12 @@ def discovery_threshold(scores: Floats, p_values: Floats, level: float) -> float
 
 
 def exceeded_by(share: float) -> str:
-    """Where a threshold comes from that a share of normal rows exceeds."""
+    """Source of a threshold that a share of normal rows exceeds, in words."""
     return f"about {number(100 * share)} % of normal rows exceed it"
 
 
 def distribution_of(model: Any) -> ScoreDistribution | None:
-    """How odd normal rows are, if the model or the last step of a pipeline knows."""
+    """The distribution of normal scores, if the model or the last step of a pipeline has one."""
     return getattr(_last(model), "distribution_", None)
 
 
@@ -98,14 +98,14 @@ def _last(model: Any) -> Any:
 
 
 def own_threshold(scores: Floats, threshold: float | None, model: Any) -> tuple[float, str]:
-    """The threshold of the model, and where it comes from."""
+    """The threshold of the model, and its source in words."""
     if threshold is None:
         return oddest_threshold(scores), WITHOUT_THRESHOLD
     return threshold, threshold_source(threshold, model)
 
 
 def threshold_source(threshold: float, model: Any) -> str:
-    """Where the threshold of a model comes from."""
+    """Source of a model's threshold, in words."""
     known = distribution_of(model)
     if known is None:
         return "the model's own"

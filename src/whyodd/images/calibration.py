@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
     Floats = NDArray[np.floating]
 
-# Places within so many of the border are compared with others as near to it. There the features see beyond
-# the image, and distances are larger: without this most normal images are oddest at their border.
+# Places this near to the border are compared with others equally near. There the features see beyond the
+# image, and distances are larger: otherwise most normal images would be oddest at their border.
 _FRAME = 4
-# Images without which no place can tell what is usual there; how many values that of all places counts as.
+# Images needed to know what is usual at a place, and the weight of all places' value, in values.
 _LEAST_IMAGES, _PRIOR = 8, 4.0
 # Features are in units of their spread: distances that vary by less than this do not vary.
 _LEAST_SPREAD = 1e-3
-# Levels that normal images have. These and all else of whole images are quantiles: some images that were
-# learned may be odd.
+# Quantiles of the levels of normal images. Quantiles are used for all statistics of whole images, because
+# some training images may be odd.
 _SPAN = (0.05, 0.5, 0.95)
 
 
@@ -37,7 +37,7 @@ class Calibration:
     z_t = (o_t - mean) / spread, with the ``mean`` and ``spread`` of normal places as near to the border, or
     at the same place where images are aligned. ``level`` is the median of z over the image itself: a normal
     image of unusual light or grain is a little odd everywhere, a defect stands out from its own image. How
-    much that matters, ``slope``, normal images tell. Levels beyond theirs count as the last of theirs, so
+    much that matters, ``slope``, normal images show. Levels beyond theirs count as the last of theirs, so
     that an image that is odd all over stays odd.
 
     Attributes
@@ -67,12 +67,12 @@ class Calibration:
         least, middle, most = (float(level) for level in np.quantile(levels, _SPAN))
         image = replace(places, slope=_slope(levels, largest), levels=(least, middle, most))
         unit = float(np.median([pooled(image.scores(one)) for one in maps]))
-        # If the oddest places are within one spread of the mean, nothing varies, and they are no unit.
+        # If the oddest places are within one spread of the mean, nothing varies, and they cannot be the unit.
         return replace(image, unit=max(unit, 1.0))
 
     @property
     def has_places(self) -> bool:
-        """Whether each place has a mean of its own, since images are aligned."""
+        """Whether each place has its own mean, because images are aligned."""
         return self.mean.ndim == 2
 
     def scores(self, distances: Floats) -> Doubles:
@@ -80,7 +80,7 @@ class Calibration:
         z = self.standardised(distances)
         least, middle, most = self.levels
         beyond = z - self.slope * (float(np.clip(np.median(z), least, most)) - middle)
-        # What is exactly as a normal place is not odd, whatever is taken off.
+        # A place exactly like a normal one is not odd, whatever is subtracted.
         return np.where(distances > 0.0, np.maximum(beyond, 0.0) / self.unit, 0.0)
 
     def standardised(self, distances: Floats) -> Doubles:
@@ -94,7 +94,7 @@ class Calibration:
 
 
 def is_aligned(maps: Sequence[Floats]) -> bool:
-    """Whether the same place of other images tells more of a distance than places as near to the border."""
+    """Whether the same place of other images predicts a distance better than places as near to the border."""
     if len(maps) < _LEAST_IMAGES or len({one.shape for one in maps}) > 1:
         return False
     total, ring = np.sum(maps, axis=0, dtype=np.float64), _ring(maps[0].shape)
@@ -109,7 +109,7 @@ def is_aligned(maps: Sequence[Floats]) -> bool:
 
 
 def looks_the_same(straight: Sequence[Floats], turned: Sequence[Floats]) -> bool:
-    """Whether most normal images turned by half pass for normal ones, by the median distance of their places.
+    """Whether most normal images still look normal upside down, by the median distance of their places.
 
     False if there are none: features that turn with the image.
     """
@@ -141,20 +141,20 @@ def _by_ring(maps: Sequence[Floats]) -> tuple[Doubles, Doubles]:
 
 
 def _leaning(sums: Doubles, squares: Doubles, count: Doubles) -> tuple[Doubles, Doubles]:
-    """Mean and spread of groups, by the sums over each; those of few values lean to those of all."""
+    """Mean and spread of groups, from their sums; small groups are moved towards the overall values."""
     first, second = (_PRIOR * float(one.sum() / count.sum()) for one in (sums, squares))
     mean, square = (sums + first) / (count + _PRIOR), (squares + second) / (count + _PRIOR)
     return mean, np.maximum(np.sqrt(np.maximum(square - mean**2, 0.0)), _LEAST_SPREAD)
 
 
 def _ring(shape: tuple[int, ...]) -> NDArray[np.intp]:
-    """(h, w) how far each place is from the border, in places; all beyond the frame are alike."""
+    """(h, w) distance of each place from the border, in places; everything beyond the frame is equal."""
     down, right = (np.minimum(np.arange(size), np.arange(size)[::-1]) for size in shape)
     return np.minimum(np.minimum(down[:, None], right), _FRAME)
 
 
 def _slope(levels: Doubles, largest: Doubles) -> float:
-    """Median slope between two images (Theil and Sen), never below 0; of few images nearer to 0."""
+    """Median slope between two images (Theil and Sen), never negative; with few images nearer to 0."""
     one, other = np.triu_indices(len(levels), k=1)
     apart = levels[one] - levels[other]
     differ = apart != 0.0

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
     Report = Callable[[int], None]
 
-# Images to learn from: more are drawn from, which bounds time. Places that are drawn of them in all.
+# Images to learn from, which bounds time (of more, this many are drawn), and places drawn from them.
 _MOST_IMAGES, _MOST_PLACES = 200, 12_000
-# Parts of the training images, each judged by what was learned from the others; of one image its quarters.
+# Parts of the training images, each judged by a model of the others; a single image has quarters.
 _FOLDS, _QUARTERS = 5, 4
-# Normal images without which nobody can say how odd a normal image is.
+# Normal images needed to know how odd a normal image is.
 _LEAST_FOR_RARITY = 5
-# Share of normal images in which some place is called odd: what is shown of an image may be a little more
-# than what calls it odd.
+# Share of normal images in which some place is called odd: an image may show slightly more than what makes it
+# odd.
 _PLACE_ALARMS = 0.2
 
 
@@ -214,7 +214,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     # How an image is judged.
 
     def _explained(self, image: Any, what: str) -> dict[str, Any]:
-        """All that is told of one image."""
+        """Everything reported about one image."""
         pixels = self._pixels(image, what)
         parts: list[Doubles] = []
         distances = self._distances(self.views_, pixels, self.folds_.get(fingerprint(image)), parts)
@@ -272,7 +272,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     def _training(
         self, given: Sequence[Any], chosen: NDArray[np.intp], report: Report, done: int
     ) -> Iterator[Floats]:
-        """Pixels of the images to learn from, read one by one; by its numbers each is known again."""
+        """Pixels of the training images, read one by one; checksums of their numbers recognise them later."""
         for place, i in enumerate(chosen):
             image = given[int(i)]
             self.folds_[fingerprint(image)] = place
@@ -304,7 +304,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         return [view for view, _ in made], np.concatenate(pictures)[made[0][1]]
 
     def _calibrated(self, views: Sequence[View], images: Iterator[Floats]) -> list[View]:
-        """The views with what is usual of places that were not learned; sets what is usual of an image."""
+        """The views, calibrated on places that were not learned; sets the usual score of an image."""
         straight: list[list[Floats]] = [[] for _ in views]
         turned: list[list[Floats]] = [[] for _ in views]
         for place, pixels in enumerate(images):
@@ -329,7 +329,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         return [replace(view, calibration=one, is_turned=turn) for view, one, turn in known]
 
     def _set_levels(self, images: Iterator[list[Doubles]]) -> None:
-        """What is usual of an image and of a place, from scores by each view of images not learned."""
+        """The usual score of an image and of a place, from each view's scores of other folds' images."""
         outlierness: list[float] = []
         largest: list[float] = []
         few: list[Doubles] = []  # places of the first images
@@ -392,7 +392,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
                 f"{what} has {values.shape[-1]} channel(s), the model was fitted on {self.n_channels_}. "
                 "Pass images with the same channels."
             )
-        # White of whole numbers is known by their type; that of floats is what it was in the fit.
+        # White is known from the type for whole numbers; for floats it is that of the fit.
         given = np.asarray(image)
         unit = self.pixel_unit_ if given.dtype.kind == "f" else pixel_unit([given])
         return np.asarray(values * unit, dtype=np.float32)
@@ -409,4 +409,4 @@ def _outlierness(scores: Sequence[Doubles]) -> float:
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""

@@ -1,4 +1,4 @@
-"""Places drawn from normal images: what a view learns from, and pictures of them to show."""
+"""Places drawn from normal images: the training data of a view, and pictures of them to show."""
 
 from __future__ import annotations
 

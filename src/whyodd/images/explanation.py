@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
 
-_PLACES = 5  # that are told unless people say otherwise
+_PLACES = 5  # reported unless another number is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +68,7 @@ class ImageExplanation(BaseExplanation):
     def of(
         cls, parts: Sequence[dict[str, Any]], model: ImageDetector, ids: tuple[str, ...] | None
     ) -> ImageExplanation:
-        """Put together what is told of each image."""
+        """Combine what is reported about each image."""
         return cls(
             data=tuple(part["data"] for part in parts),
             relevance=tuple(part["relevance"] for part in parts),
@@ -86,7 +86,7 @@ class ImageExplanation(BaseExplanation):
 
     @property
     def unexplained(self) -> Doubles:
-        """(n,) nothing: distances to normal places belong to features, and these to pixels."""
+        """(n,) zeros: distances to normal places belong to features, and these to pixels."""
         return np.zeros(len(self))
 
     @property
@@ -108,7 +108,7 @@ class ImageExplanation(BaseExplanation):
         return np.asarray(self.places[self._position(i)] > self.model.place_threshold_)
 
     def regions(self, i: int) -> list[Region]:
-        """Odd regions of image ``i``, the most relevant first; of a calm image its strangest place alone."""
+        """Odd regions of image ``i``, the most relevant first; of a normal image its strangest place."""
         i = self._position(i)
         return self._regions.setdefault(
             i, odd_regions(self.places[i], self.relevance[i], self.model.place_threshold_)
@@ -119,7 +119,7 @@ class ImageExplanation(BaseExplanation):
         return {}
 
     def nearest(self, i: int, region: Region | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What is at the oddest pixel of a region (default: the first), and the normal place most like it."""
+        """A region's oddest pixel up close (default: the first region), and the most similar normal place."""
         from whyodd.images.drawn import SHOWN
 
         i = self._position(i)
@@ -188,7 +188,7 @@ class ImageExplanation(BaseExplanation):
     def _html(self, shown: ImageExplanation) -> str:
         from whyodd.patches.notebook import items_table
 
-        drawn: Any = shown  # has all that the table asks for
+        drawn: Any = shown  # has everything that the table needs
         return items_table(drawn, self.relevance)
 
     def _legend(self) -> list[str]:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
 
-# Near the largest place, but a defect of several places counts more than one of a single place, and the mean
-# over places keeps images of different size comparable.
+# Close to the maximum, but a defect of several places counts more than one of a single place. The mean over
+# places keeps images of different size comparable.
 POWER = 32.0
-# Relevance goes to places by a lower power, so that a heatmap shows all that is odd about an image, and not
-# its oddest place alone.
+# Relevance goes to places by a lower power, so that a heatmap shows everything odd about an image and not
+# only its oddest place.
 _SHARING = 2.0
-# Places: neighbours that see the same defect speak together, single grains do not.
+# Places: neighbours that see the same defect support each other, single grains do not.
 SMOOTHING = 1.0
 
 
@@ -44,7 +44,7 @@ def pooled(scores: Doubles, power: float = POWER) -> float:
 
 
 def shared(scores: Doubles) -> Doubles:
-    """What each place has of O (h, w): the share s_t² / Σ s². A usual place, s_t = 0, has none."""
+    """The part of O of each place (h, w): the share s_t² / Σ s². A usual place, s_t = 0, has none."""
     largest = float(scores.max())
     if largest <= 0.0:
         return np.zeros_like(scores)

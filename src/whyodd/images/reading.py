@@ -1,4 +1,4 @@
-"""Images as people pass them: one by one, as numbers, and known again."""
+"""Images as people pass them: read one by one, as numbers, and recognised later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_sequence(images: Any) -> Sequence[Any]:
-    """Images one by one: a batch in an array, one image, or a sequence, which may read them when asked."""
+    """Images one by one: a batch in an array, one image, or a sequence, which may read them on request."""
     if not hasattr(images, "__len__") or isinstance(images, (str, bytes)):
         raise TypeError(
             f"Expected a list or an array of images, got {type(images).__name__}. Pass [image] for one image."
@@ -29,7 +29,7 @@ def as_sequence(images: Any) -> Sequence[Any]:
 
 
 def values_of(image: Any, what: str) -> NDArray[Any]:
-    """Pixels (H, W, C) of an image that errors call ``what``."""
+    """Pixels (H, W, C) of an image; errors call it ``what``."""
     given = np.asarray(image)
     if given.ndim not in (2, 3) or given.size == 0:
         raise ValueError(
@@ -42,7 +42,7 @@ def values_of(image: Any, what: str) -> NDArray[Any]:
 
 
 def fingerprint(image: Any) -> str:
-    """What an image is known again by: its numbers, type and shape."""
+    """A fingerprint that recognises an image: its numbers, type and shape."""
     numbers = np.ascontiguousarray(image)
     digest = hashlib.blake2b(f"{numbers.shape} {numbers.dtype.str}".encode(), digest_size=16)
     digest.update(numbers.data)

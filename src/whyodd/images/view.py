@@ -1,4 +1,4 @@
-"""One view of images: features, the normal places that were learned, and how odd places are to it."""
+"""One view of images: features, the normal places learned, and how odd it finds places."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class View:
 
     @classmethod
     def of(cls, features: Features, drawn: Drawn, count: int, random: Any) -> tuple[View, Indices]:
-        """Few centers for all places that were drawn, and which of the places they are; not calibrated yet.
+        """A few centers for all drawn places, and which of the places they are; not yet calibrated.
 
         They are chosen fold by fold, so that without one the others stand for their places as well as before.
         """
@@ -83,7 +83,7 @@ class View:
 
     @property
     def is_even(self) -> bool:
-        """Whether an image turned by half has the same features, turned: a second look shows nothing new."""
+        """Whether an image turned by 180° has the same features, turned: a second look then adds nothing."""
         return bool(getattr(self.features, "is_even", False))
 
     def distances(
@@ -108,7 +108,7 @@ class View:
         is_turned: bool = False,
         decompose: bool = False,
     ) -> tuple[Doubles, Doubles | None]:
-        """The same, judged as it is, or turned by half and back again."""
+        """The same for the image as it is, or turned by 180° and back again."""
         if not is_turned:
             features = self.map(image)
             return self.judged(features, folds(features.shape[:2]), decompose=decompose)
@@ -119,7 +119,7 @@ class View:
     def judged(
         self, features: Floats, folds: Indices, *, decompose: bool = False
     ) -> tuple[Doubles, Doubles | None]:
-        """Distances o (h, w) of places to what other folds have; their relevance (h, w, F) if asked for.
+        """Distances o (h, w) of places to the centers of other folds; relevance (h, w, F) on request.
 
         o is the mean distance to the three nearest centers.
         """
@@ -156,7 +156,7 @@ class View:
 
 
 def turned(image: NDArray[Any]) -> NDArray[Any]:
-    """An image, or a map of its places, turned by half."""
+    """An image, or a map of its places, turned by 180°."""
     return image[::-1, ::-1]
 
 
@@ -177,7 +177,7 @@ def units(values: Floats) -> Floats:
 
 
 def _summing_to(o: Doubles, relevance: Floats) -> Doubles:
-    """Relevance (n, F) of single precision, whose sums rounding has moved off ``o`` (n,), brought back."""
+    """Single-precision relevance (n, F), corrected so that its sums equal ``o`` (n,) again."""
     parts = relevance.astype(np.float64)
     sums = parts.sum(axis=1)
     return np.asarray(parts * np.divide(o, sums, out=np.ones_like(sums), where=sums > 0.0)[:, None])

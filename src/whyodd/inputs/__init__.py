@@ -1,1 +1,1 @@
-"""What people pass: arrays, sparse matrices and data frames."""
+"""Input from people: arrays, sparse matrices and data frames."""

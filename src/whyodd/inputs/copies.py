@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.intp]
 
-# Numbers that differ by less than this part of their standard deviation are equal but for rounding; those of
-# a single column may be so by chance.
+# Numbers that differ by less than this part of their standard deviation are equal up to rounding; in a single
+# column that may be chance.
 _ROUNDING, _FEWEST_COLUMNS = 1e-4, 2
 
 
 def first_copies(X: Any) -> Ints:
-    """The first row (n,) that each row is equal to; itself where that cannot be told.
+    """The first row (n,) that each row equals; itself where that cannot be decided.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ def first_copies(X: Any) -> Ints:
 
 
 def first_near_copies(X: Any) -> Ints:
-    """The same of rows that are equal but for rounding of their numbers."""
+    """The same for rows that are equal up to rounding of their numbers."""
     frame = as_frame(X)
     schema = {} if frame is None else frame.schema
-    # Columns of pandas may have numbers as names, by which they cannot be asked for.
+    # Columns of pandas may have numbers as names, which cannot be asked for.
     floats = [name for name, kind in schema.items() if isinstance(name, str) and kind.is_float()]
     if frame is None or len(floats) < _FEWEST_COLUMNS:
         return first_copies(X)
@@ -56,7 +56,7 @@ def copy_counts(first: Ints) -> Ints:
 
 
 def repeated(first: Ints) -> int:
-    """How many times every row comes; 1 if they do not all come equally often."""
+    """How often every row occurs; 1 if rows do not all occur equally often."""
     counts = copy_counts(first)
     return int(counts[0]) if bool(np.all(counts == counts[0])) else 1
 
@@ -83,7 +83,7 @@ def _of_columns(columns: list[NDArray[Any]]) -> NDArray[Any]:
     """Places of the rows in their order; NaN equals NaN."""
     same = np.zeros(columns[0].size, dtype=np.intp)
     for column in columns:
-        # Of cells that are lists NumPy would make an array of more dimensions.
+        # NumPy would turn cells that are lists into an array of more dimensions.
         plain = np.array([str(cell) for cell in column]) if column.dtype == object else column
         _, codes = np.unique(plain, return_inverse=True)
         _, same = np.unique(same * (codes.max() + 1) + codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Data frames in and out, of whichever kind people use, through narwhals."""
+"""Data frames in and out, of any kind, through narwhals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of a table, as the same kind of table."""
     frame = as_frame(X)
     if frame is not None:
-        return frame[rows, :].to_native()
+        return frame[rows].to_native()
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
 
 
@@ -80,7 +80,7 @@ def implementation(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Moment:
-    """A time of pandas in words, to be stored: its text, its unit and its time zone."""
+    """A time of pandas as text, to be stored: its value, its unit and its time zone."""
 
     text: str
     unit: str
@@ -88,7 +88,7 @@ class Moment:
 
     @classmethod
     def of(cls, value: Any) -> Moment:
-        """Of a ``pandas.Timestamp``."""
+        """From a ``pandas.Timestamp``."""
         return cls(value.isoformat(), value.unit, None if value.tz is None else str(value.tz))
 
     def timestamp(self) -> Any:
@@ -105,7 +105,7 @@ def stored_value(value: Any) -> Any:
 
 
 def restored_value(value: Any) -> Any:
-    """What :func:`stored_value` was given."""
+    """The value that :func:`stored_value` received."""
     return value.timestamp() if isinstance(value, Moment) else value
 
 

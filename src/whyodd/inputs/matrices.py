@@ -1,4 +1,4 @@
-"""What people pass as data, turned into a matrix of floats with the names of its columns."""
+"""Data as people pass them, turned into a matrix of floats with the names of its columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 @dataclass(frozen=True)
 class Matrix:
-    """Finite numbers (n, d), dense or CSR, float32 or float64, and the columns' names if they have any."""
+    """Finite numbers (n, d), dense or CSR, float32 or float64, and the columns' names if there are any."""
 
     values: Points
     names: tuple[str, ...] | None = None
@@ -76,7 +76,7 @@ def require_rows(X: object, what: str = "X") -> None:
 
 
 def unmasked(X: Any) -> Any:
-    """``X`` with gaps where it is masked, NaN among numbers and None among objects; else as it is."""
+    """``X`` with gaps where it is masked: NaN among numbers, None among objects; unmasked input unchanged."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     is_number = X.dtype.kind in "fiub"

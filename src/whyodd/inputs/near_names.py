@@ -1,4 +1,4 @@
-"""Names that are almost the same: what people may have meant."""
+"""Names that are almost the same, to suggest what people may have meant."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Of the letters of two names: one in five may differ.
+# Share of the letters of two names that may differ: one in five.
 _ALIKE = 0.8
 _RENAMED_TOLD = 3
 
 
 def near_name(name: str, names: Sequence[str]) -> str | None:
-    """The name that is the same but for case, spaces and signs, or else for a letter; None if there is none.
+    """The name that differs only in case, spaces and signs, or else in a letter; None if there is none.
 
     Examples
     --------
@@ -31,13 +31,13 @@ def near_name(name: str, names: Sequence[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """A question to add to a sentence, with a space before it; "" if no name is near."""
+    """A question to add after a sentence, with a space before it; "" if no name is similar."""
     near = near_name(name, names)
     return "" if near is None else f" Did you mean {near!r}?"
 
 
 def renamed(missing: Sequence[str], there: Sequence[str], known: Sequence[str]) -> str:
-    """What to rename, after a space: columns that are not known, but almost called as those missing.
+    """A suggestion to rename, after a space: unknown columns with names similar to the missing ones.
 
     Examples
     --------
@@ -52,5 +52,5 @@ def renamed(missing: Sequence[str], there: Sequence[str], known: Sequence[str]) 
 
 
 def _plain(name: str) -> str:
-    """Letters and digits alone, in lower case."""
+    """Only letters and digits, in lower case."""
     return re.sub(r"[\W_]+", "", name).casefold() or name

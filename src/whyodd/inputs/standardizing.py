@@ -1,4 +1,4 @@
-"""Columns moved and scaled before a model sees them: z = (x - shift) / scale."""
+"""Columns shifted and scaled before a model sees them: z = (x - shift) / scale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Standardizing:
-    """Each column by itself: z = (x - shift) / scale.
+    """Scales each column by itself: z = (x - shift) / scale.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Standardizing:
 
     @classmethod
     def none(cls, d: int) -> Standardizing:
-        """That of a model that takes its columns as they are."""
+        """The identity, for a model that uses its columns as they are."""
         return cls(np.zeros(d), np.ones(d))
 
     @property

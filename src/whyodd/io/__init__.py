@@ -1,1 +1,1 @@
-"""Files in and out."""
+"""Reads and writes files."""

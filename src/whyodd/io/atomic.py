@@ -41,7 +41,7 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _cannot_write(path, str(error.strerror or error)) from error
     finally:
-        with suppress(OSError):  # such as on a disk that is read-only: it would hide what was wrong
+        with suppress(OSError):  # such as on a read-only disk: it would hide the real error
             draft.unlink()
 
 
@@ -50,12 +50,12 @@ def _cannot_write(path: Path, why: str) -> CannotWriteError:
 
 
 def draft_name(name: str) -> str:
-    """Hidden, with the same ending, and like no other: also threads may write to the same place at a time."""
+    """A hidden name with the same ending, unique, because threads may write to the same place at once."""
     return f".{os.getpid()}.{secrets.token_hex(4)}.{name[-_MOST_LETTERS:]}"
 
 
 def forget_drafts(path: Path) -> None:
-    """Remove drafts of a file that processes have left which were killed."""
+    """Remove drafts of a file left by processes that were killed."""
     for draft in path.parent.glob(f".*.*.{escape(path.name[-_MOST_LETTERS:])}"):
         owner = re.fullmatch(r"\.(\d+)\.[0-9a-f]{8}\..*", draft.name)
         if owner is not None and not _is_running(int(owner[1])):
@@ -67,18 +67,18 @@ def _is_running(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # another user's file
         return True
     return True
 
 
 def is_replaceable(path: Path) -> bool:
-    """Whether there is nothing at ``path``, or a file or a folder: a file never takes a device's place."""
+    """Whether ``path`` is free, a file or a folder: a file never replaces a device."""
     return not path.exists() or path.is_file() or path.is_dir()
 
 
 def make_folder(folder: Path) -> None:
-    """Folder to write to, unless it is there."""
+    """Folder to write to, made if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -40,7 +40,7 @@ def frame_of_cells(
 
 
 def _plain(cell: Any) -> Any:
-    """A value of one of few types; what databases have beyond them as a text."""
+    """A value of one of a few types; other types of databases become texts."""
     if isinstance(cell, Decimal):
         return float(cell)
     if isinstance(cell, UUID):
@@ -78,7 +78,7 @@ def _of_type(dtype: str) -> Any:
 
 
 def _numbers(name: str, cells: list[Any]) -> Any:
-    """Whole numbers as such, also where a workbook has only decimal ones."""
+    """Whole numbers as integers, even where a workbook stores only floats."""
     import polars as pl
 
     if all(cell is None or _is_whole(cell) for cell in cells):
@@ -122,7 +122,7 @@ def _written(cell: Any) -> str:
 
 
 def with_dates(frame: Any, as_written: Collection[str] = ()) -> Any:
-    """Texts that are all dates as dates; JSON and SQLite have none of their own."""
+    """Texts that are all dates as dates, since JSON and SQLite have no type for them."""
     import polars as pl
 
     for name in frame.select(pl.col(pl.String)).columns:

@@ -1,4 +1,4 @@
-"""Which sheet of a workbook, or which table of a database, is meant."""
+"""The choice of a sheet of a workbook, or of a table of a database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_TOLD = 20
 
 
 def choose_part(asked: str | None, there: Sequence[str], full: Sequence[str], name: str, what: str) -> str:
-    """The part that is asked for, or the only one with a table.
+    """The requested part, or the only one with a table.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names of columns, made to differ where a file has none, or the same twice."""
+"""Column names, made unique and never empty."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLANKS = re.compile(r"\s+")
 
 
 def clean_names(names: list[str], name: str, notes: list[str]) -> list[str]:
-    r"""Names without blanks around them, none empty, none twice, none endless.
+    r"""Names without surrounding blanks, none empty, none twice, none too long.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def _cut(column: str) -> str:
 
 
 def _different(names: list[str], name: str, notes: list[str]) -> list[str]:
-    """The second of two that are the same gets a number that no other has."""
+    """A new name for the second of two equal ones: it gets a number that no other name has."""
     taken, result, renamed = set(names), [], []
     seen: dict[str, int] = {}
     for column in names:

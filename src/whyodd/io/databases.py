@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from whyodd.io.reading import Reading
     from whyodd.io.table_mistakes import Source
 
-# Steps of SQLite's machine for one row of a table are some tens; a damaged file may ask for endless ones.
+# SQLite takes some tens of steps for a row of a table; a damaged file may ask for endless ones.
 _MOST_STEPS_PER_BYTE, _LEAST_STEPS, _STEPS_AT_ONCE = 1_000, 10_000_000, 1_000_000
-# What DuckDB may do: read this file, and nothing else.
+# DuckDB may read this file, and nothing else.
 _CLOSED: dict[str, Any] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
@@ -30,7 +30,7 @@ _CLOSED: dict[str, Any] = {
 
 
 def read_sqlite(source: Source, reading: Reading) -> Any:
-    """A table of an SQLite file. Views are left out: they are programs."""
+    """A table of an SQLite file. Views are left out, because they are programs."""
     size = len(source) if isinstance(source, bytes) else source.stat().st_size
     try:
         with closing(_sqlite(source)) as file:
@@ -103,7 +103,7 @@ _DUCKDB_TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDE
 
 @contextmanager
 def _as_file(source: Source) -> Iterator[Path]:
-    """DuckDB opens files only."""
+    """Refuse anything but a file, because DuckDB opens files only."""
     if not isinstance(source, bytes):
         yield source
         return

@@ -1,4 +1,4 @@
-"""What an object that an earlier version has saved does not know of."""
+"""Defaults for objects that an earlier version saved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def with_defaults(kind: type, state: dict[str, Any]) -> dict[str, Any]:
-    """State of an estimator, for its ``__setstate__``, with the defaults of parameters that were added since.
+    """State of an estimator, for its ``__setstate__``, with defaults for parameters added since.
 
     A field of a dataclass that has a plain default needs nothing of this: the class itself has the default.
 

@@ -1,4 +1,4 @@
-"""Letters of text files: which encoding they are in, and the same text as UTF-8."""
+"""Encodings of text files: which one a file uses, and the same text as UTF-8."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LATIN = ("cp1252", "mac_roman", "cp1250", "cp850", "iso8859_15", "iso8859_2")
 # Encodings of another script, and its first and last letter.
 _SCRIPTS = {"cp1251": ("Ѐ", "ӿ"), "koi8_r": ("Ѐ", "ӿ"), "cp1253": ("Ͱ", "Ͽ")}
 _STEP = 1 << 20
-# Lines with other letters than ASCII that tell the encoding, in bytes.
+# Bytes of lines with other letters than ASCII, enough to decide the encoding.
 _SAMPLE = 1 << 16
-# An encoding is believed if at most so many of its letters are where such letters never are.
+# An encoding is possible if at most this share of its letters are where such letters never occur.
 _IMPLAUSIBLE = 0.2
 _OUT_OF_SCRIPT = 0.1
 # Signs around words, and signs after numbers and words.
@@ -40,7 +40,7 @@ _APOSTROPHE = "’"
 
 
 def as_utf8(source: Source, name: str, encoding: str | None, notes: list[str]) -> Source:
-    """The same text in UTF-8, and a note if it was not.
+    """The same text in UTF-8, and a note if it was converted.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def as_utf8(source: Source, name: str, encoding: str | None, notes: list[str]) -
     name : str
         What messages call it.
     encoding : str, optional
-        Name of the encoding; by default its mark tells, or else its letters.
+        Name of the encoding; by default from its mark, or else from its letters.
     notes : list of str
         Gains what people should know.
 
@@ -125,7 +125,7 @@ def _recoded(source: Source, encoding: str, name: str) -> bytes:
 
 
 def _detected(source: Source, name: str) -> str:
-    """Encoding of a text without a mark that is no UTF-8."""
+    """Encoding of a text that has no byte order mark and is not UTF-8."""
     sample = _telling_lines(source)
     costs = {encoding: _implausible(sample, encoding) for encoding in _LATIN}
     best = min(costs, key=lambda encoding: costs[encoding])
@@ -145,7 +145,7 @@ def _detected(source: Source, name: str) -> str:
 
 
 def _without_mark(source: Source) -> str | None:
-    """UTF-16 without its mark: every second byte of plain letters is zero."""
+    """UTF-16 without its byte order mark: every second byte of plain letters is zero."""
     with _opened(source) as file:
         beginning = file.read(_SAMPLE)
     half = len(beginning) // 2
@@ -157,7 +157,7 @@ def _without_mark(source: Source) -> str | None:
 
 
 def _telling_lines(source: Source) -> bytes:
-    """Lines with other letters than those of ASCII; the rest tells nothing."""
+    """Lines with letters beyond ASCII; the other lines say nothing about the encoding."""
     found, size = [], 0
     with _opened(source) as file:
         for line in iter(lambda: file.readline(_STEP), b""):
@@ -170,7 +170,7 @@ def _telling_lines(source: Source) -> bytes:
 
 
 def _implausible(sample: bytes, encoding: str) -> float:
-    """Share of the letters beyond ASCII that stand where such letters never do."""
+    """Share of the letters beyond ASCII in places where such letters never occur."""
     text = sample.decode(encoding, errors="replace")
     told = [_is_implausible(text, place) for place, letter in enumerate(text) if ord(letter) > 127]
     return sum(told) / len(told) if told else 1.0
@@ -193,7 +193,7 @@ def _is_implausible(text: str, place: int) -> bool:
 
 
 def _out_of_script(sample: bytes, encoding: str) -> float:
-    """Share of the letters beyond ASCII of another script than the encoding is for, or capital in a word."""
+    """Share of the letters beyond ASCII that are of another script, or capitals inside a word."""
     text = sample.decode(encoding, errors="replace")
     first, last = _SCRIPTS[encoding]
     wrong = [
@@ -211,7 +211,7 @@ def _is_lower(text: str) -> bool:
 
 
 def _by_detector(sample: bytes) -> str | None:
-    """What charset-normalizer finds, if it is sure: letters of more than one byte."""
+    """The encoding that charset-normalizer finds, if it is sure; for letters of several bytes."""
     try:
         from charset_normalizer import from_bytes
     except ModuleNotFoundError:
@@ -226,7 +226,7 @@ def _by_detector(sample: bytes) -> str | None:
     return str(close[0].encoding) if is_sure else None
 
 
-# The detector's measure of what makes no sense: the most that is believed, and what is no difference.
+# The detector's measure of nonsense: the most that is accepted, and a negligible difference.
 _MOST_CHAOS, _CLOSE = 0.1, 0.05
 # Encodings that it may choose among.
 _OTHERS = ("shift_jis", "gb18030", "big5", "euc_kr", "euc_jp")

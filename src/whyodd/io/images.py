@@ -1,4 +1,4 @@
-"""Pictures from files, as arrays of numbers."""
+"""Reads pictures from files, as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LUMINANCE = np.array([0.299, 0.587, 0.114])
 
 
 def image_files(path: str | Path) -> list[Path]:
-    """The picture at ``path``, or all pictures of the folder, by name; folders inside it are not looked at.
+    """The picture at ``path``, or all pictures of the folder, by name; subfolders are ignored.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def image_files(path: str | Path) -> list[Path]:
 
 
 def _is_picture(file: Path) -> bool:
-    """Whether the name is that of a picture; names that begin with a dot are other programs' notes."""
+    """Whether the name is that of a picture; a name that begins with a dot belongs to another program."""
     return file.suffix.lower() in _ENDINGS and not file.name.startswith(".") and file.is_file()
 
 
@@ -65,7 +65,7 @@ def read_image(path: str | Path) -> Image:
     pillow = pillow_image()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # odd notes in a file that can be read are nobody's trouble
+            warnings.simplefilter("ignore")  # odd metadata in a readable file do not matter
             warnings.simplefilter("error", pillow.DecompressionBombWarning)
             return _checked(_read(path))
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
@@ -140,7 +140,7 @@ def _checked(image: Image) -> Image:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, short; pillow's words repeat the file's name, or are about its internals."""
+    """The problem in short; pillow's message repeats the file name, or describes pillow's internals."""
     from PIL import UnidentifiedImageError
 
     if isinstance(error, UnidentifiedImageError):
@@ -153,12 +153,12 @@ def _reason(error: Exception) -> str:
 
 
 def read_images(paths: Iterable[str | Path]) -> list[Image]:
-    """Pictures in files, made alike: see :func:`read_image` and :func:`alike`."""
+    """Pictures in files, converted to one form: see :func:`read_image` and :func:`alike`."""
     return alike([read_image(path) for path in paths])
 
 
 class PictureFiles:
-    """Pictures of files, read when asked for, all in grey or all in colour: a sequence.
+    """A sequence of pictures in files, read on request, all in grey or all in colour.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class PictureFiles:
 
 
 def alike(images: Sequence[Image]) -> list[Image]:
-    """Images with the same number of channels and the same white.
+    """Images with the same number of channels and the same value for white.
 
     If some are in colour, (H, W, 3), the grey ones, (H, W), become so too. If some have 16 bits, those of 8
     bits are stretched to them.
@@ -210,7 +210,7 @@ def _in_16_bits(image: Image) -> Image:
 
 
 def resized(image: Image, width: int) -> Image:
-    """Image at another width, its height in proportion, without aliasing; numbers stay of their kind."""
+    """Image at another width, its height in proportion, without aliasing; the number type is kept."""
     pillow = pillow_image()
     height = max(round(image.shape[0] * width / image.shape[1]), 1)
     channels = image[..., None] if image.ndim == 2 else image

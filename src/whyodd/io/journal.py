@@ -1,4 +1,4 @@
-"""What is done of a long run, line by line on disk, so that an interrupted run can go on."""
+"""The finished part of a long run, line by line on disk, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """What is done of a run: a line of JSON for each finished item, kept until the run is complete.
+    """The finished part of a run: a line of JSON for each finished item, kept until the run is complete.
 
     Parameters
     ----------
     path : path
         Where it is written.
     key : str
-        What the run depends on: another key starts anew.
+        What the run depends on: another key starts over.
     fields : collection of str
         What each line has.
     """
@@ -34,7 +34,7 @@ class Journal:
         self.path, self._key, self._fields = path, key, frozenset(fields)
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Lines of an earlier run with the same key, one at a time; a line that was cut off is left out."""
+        """Lines of an earlier run with the same key, one at a time; an incomplete line is left out."""
         with suppress(OSError, ValueError), self.path.open(encoding="utf-8") as file:
             if json.loads(next(file, "")) != {"key": self._key}:
                 return
@@ -45,7 +45,7 @@ class Journal:
 
     @contextmanager
     def writing(self, lines: Iterable[dict[str, Any]]) -> Iterator[Callable[..., None]]:
-        """Keep ``lines`` of an earlier run, and add others behind them; what is added is on disk at once.
+        """Keep ``lines`` of an earlier run, and append others; each is on disk at once.
 
         The block gets a function that adds one line or several.
         """
@@ -60,7 +60,7 @@ class Journal:
             yield add
 
     def done(self) -> None:
-        """Forget it: the run is complete."""
+        """Delete it, because the run is complete."""
         self.path.unlink(missing_ok=True)
 
 
@@ -75,13 +75,13 @@ def _parsed(line: str) -> Any:
 
 
 def run_key(files: Sequence[Path], settings: dict[str, Any]) -> str:
-    """Equal for runs that depend on the same files with the same settings."""
+    """A key that is equal for runs with the same files and the same settings."""
     told = {"version": __version__, "files": [[file.name, stamp(file)] for file in files], **settings}
     return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def stamp(file: Path) -> str:
-    """Changes if the file does; never the same again for a pipe."""
+    """A value that changes with the file; for a pipe it is different every time."""
     if not file.is_file():
         return secrets.token_hex(16)
     found = file.stat()

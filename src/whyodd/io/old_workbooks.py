@@ -1,4 +1,4 @@
-"""Excel's old workbooks, .xls, by xlrd: plain Python, so that a damaged file is an error, nothing worse."""
+"""Excel's old workbooks, .xls, by xlrd, which is plain Python: a damaged file is an error, nothing worse."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _cell(kind: int, value: Any, date_mode: int, xlrd: Any) -> Any:
 
 
 def _moment(value: float, date_mode: int, xlrd: Any) -> Any:
-    """A date, a time, or both, as the number says."""
+    """A date, a time, or both, depending on the number."""
     moment = xlrd.xldate_as_datetime(value, date_mode)
     if 0.0 <= value < 1.0:
         return moment.time()

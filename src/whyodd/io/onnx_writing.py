@@ -1,4 +1,4 @@
-"""ONNX files in memory: the few parts of the format that networks and formulas need.
+"""Writes ONNX files in memory: the few parts of the format that networks and formulas need.
 
 Protocol buffers are pairs of a field's number and its content, one after the other. Numbers of the fields are
 those of onnx.proto3. This saves people a package that is larger than all that writes such files here.
@@ -24,7 +24,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class Tensor(NamedTuple):
-    """An input or output of a model; sizes with a name may be any."""
+    """An input or output of a model; a size with a name may have any value."""
 
     name: str
     shape: Sequence[int | str]
@@ -38,7 +38,7 @@ def model_bytes(
     outputs: Sequence[Tensor],
     about: Mapping[str, str] = _NOTHING,
 ) -> bytes:
-    """A model: its operations, the numbers they use, what goes in and comes out, and texts about it."""
+    """A model: its operations, their constants, inputs and outputs, and texts about it."""
     graph = b"".join(_field(1, node) for node in nodes)
     graph += _field(2, "whyodd")
     graph += b"".join(_field(5, _tensor(name, values)) for name, values in weights.items())
@@ -57,7 +57,7 @@ def node(kind: str, inputs: Sequence[str], *outputs: str, **attributes: int | st
 
 
 def element_number(dtype: DTypeLike) -> int:
-    """What ONNX calls a type of numbers."""
+    """ONNX's name for a number type."""
     return _ELEMENTS[np.dtype(dtype)]
 
 

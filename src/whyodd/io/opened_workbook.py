@@ -1,4 +1,4 @@
-"""A workbook that was opened, whatever reads it."""
+"""An opened workbook, whichever library reads it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OpenedWorkbook:
 
 
 def unreadable(name: str, error: BaseException) -> ValueError:
-    """Say that a file is no workbook that can be read."""
+    """Say that a file is not a readable workbook."""
     return ValueError(
         f"{name} cannot be read: it is not a workbook, or it is damaged or locked by a password "
         f"({first_words(error)}). Get it again, or save it as CSV."

@@ -18,9 +18,9 @@ from whyodd.io.unpacking import is_packed, unpacking, unpacking_errors
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-# Rows at a time: enough to be quick, few against memory.
+# Rows at once: enough to be fast, few beside the memory.
 BATCH_ROWS = 20_000
-# Bytes of text that are read at a time. Files that are not larger are read as one; packed ones grow.
+# Bytes of text read at once. Smaller files are read as one; packed ones grow.
 _PIECE, _LARGE_PACKED = 32 << 20, 8 << 20
 _STREAMED = {".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson"}
 _LINES = {".jsonl", ".ndjson"}
@@ -42,12 +42,12 @@ class Part:
 
 
 def is_several(data: Sequence[Path]) -> bool:
-    """Whether what people name is more than one file: a folder, a pattern, or a list."""
+    """Whether the input is more than one file: a folder, a pattern, or a list."""
     return len(data) > 1 or data[0].is_dir() or (has_magic(str(data[0])) and not data[0].exists())
 
 
 def find_parts(data: Sequence[Path]) -> list[Part]:
-    """The files that people mean by files, folders and patterns such as 'folder/*.parquet', by their names.
+    """The files meant by files, folders and patterns such as 'folder/*.parquet', sorted by name.
 
     Of a folder all tables in it and below it, without those whose names begin with a dot or a "_".
     """
@@ -97,7 +97,7 @@ def read_batches(
     encoding: str | None = None,
     notes: list[str] | None = None,
 ) -> Iterator[tuple[Any, float]]:
-    """Arrow tables of at most 20,000 rows, one after the other, and the share of the file that is read.
+    """Arrow tables of at most 20,000 rows, one after the other, with the share of the file read so far.
 
     At least one, which may have no rows.
 
@@ -130,7 +130,7 @@ def read_batches(
 
 
 def _without_guesses(frame: Any) -> Any:
-    """A frame whose columns without any value have no type: text does not tell it, and another part may."""
+    """A frame whose empty columns have no type, because text does not show it and another part may."""
     import polars as pl
 
     unknown = [name for name in frame.columns if frame[name].null_count() == frame.height]
@@ -180,7 +180,7 @@ def _read_text(
 
 
 def _with_columns(frame: Any, columns: Sequence[str]) -> Any:
-    """A frame of JSON with columns that none of its lines has."""
+    """A frame of JSON, with added columns that none of its lines has."""
     import polars as pl
 
     lacking = [pl.lit(None).alias(column) for column in columns if column not in frame.columns]
@@ -188,7 +188,7 @@ def _with_columns(frame: Any, columns: Sequence[str]) -> Any:
 
 
 def _names(content: bytes, name: str) -> bytes:
-    """What stands above the first row: titles, and the names of columns."""
+    """The text above the first row: titles, and column names."""
     sample = content[: 1 << 18].decode("utf-8-sig", errors="replace")
     cleaned = clean_beginning(sample.encode(), sample, name, [])
     lines = content.split(b"\n", cleaned.skipped + 1)[: cleaned.skipped + 1]
@@ -196,7 +196,7 @@ def _names(content: bytes, name: str) -> bytes:
 
 
 def _pieces(path: Path, name: str, encoding: str | None) -> Iterator[tuple[bytes, float]]:
-    """A text file in pieces that end where a record does, as UTF-8, and the share of the file read so far."""
+    """A text file in pieces that end with a record, as UTF-8, and the share of the file read so far."""
     size, rest, is_lines = path.stat().st_size, b"", ending_of(path) in _LINES
     decode = _decoder(name, encoding)
     with path.open("rb") as raw:
@@ -222,7 +222,7 @@ def _read(file: Any, name: str) -> bytes:
 
 
 def _end_of_records(content: bytes) -> int:
-    """Where the last line ends that is not within quotation marks; 0 if there is none."""
+    """End of the last line that is not within quotation marks; 0 if there is none."""
     end, is_open = len(content), content.count(b'"') % 2 == 1
     while True:
         before = content.rfind(b"\n", 0, end)
@@ -235,7 +235,7 @@ def _end_of_records(content: bytes) -> int:
 
 
 def _decoder(name: str, encoding: str | None) -> Any:
-    """From bytes as they come to UTF-8."""
+    """Converts bytes to UTF-8 as they arrive."""
     decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
 
     def decode(content: bytes, is_last: bool = False) -> bytes:

@@ -1,4 +1,4 @@
-"""Readers in Rust print what they panic at on standard error, before the error arrives that is told."""
+"""Silences readers written in Rust, which print a panic on standard error before raising it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STANDARD_ERROR = 2
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing reaches standard error meanwhile, whoever writes it."""
+    """Discard everything written to standard error during the block."""
     try:
         kept = os.dup(_STANDARD_ERROR)
     except OSError:  # it is closed

@@ -1,4 +1,4 @@
-"""What a reader of tables is asked for."""
+"""The options of a reader of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as files: tables as CSV, TSV, Parquet or JSON lines, complete or not at all."""
+"""Writes results as files: tables as CSV, TSV, Parquet or JSON lines, complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _write_parquet(frame: Any, file: Any) -> None:
-    # Not directly: of a full disk Polars would say that the file is out of specification.
+    # Not directly: on a full disk Polars would report a malformed file.
     content = BytesIO()
     frame.write_parquet(content)
     file.write(content.getbuffer())
@@ -34,7 +34,7 @@ TABLE_ENDINGS = tuple(_WRITERS)
 
 
 def check_output(path: Path, endings: Sequence[str], option: str) -> None:
-    """Say before the work that a file cannot be written.
+    """Say before the work if a file cannot be written.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def check_output(path: Path, endings: Sequence[str], option: str) -> None:
         raise ValueError(f"{option} {path}: expected a name that ends in {' or '.join(endings)}.")
     if path.is_dir():
         raise IsADirectoryError(f"{option} {path} is a folder, expected the name of a file to write.")
-    target = Path(os.path.realpath(path))  # where a link leads to
+    target = Path(os.path.realpath(path))  # the target of a link
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{option} {path}: there is no folder {target.parent}. Make it first.")
     if not is_replaceable(target):
         raise OSError(f"{option} {path} is a device or a pipe, expected the name of a file to write.")
     try:
         with tempfile.TemporaryFile(dir=target.parent):
-            pass  # the only way to know: permissions tell not all
+            pass  # trying is the only way to know: permissions do not show everything
     except OSError as error:
         raise OSError(
             f"{option} {path}: the folder {target.parent} cannot be written to "
@@ -64,14 +64,14 @@ def check_output(path: Path, endings: Sequence[str], option: str) -> None:
 
 
 def write_files(*files: tuple[Path, Callable[[Path], object]]) -> None:
-    """Write files, each by a function that is given a draft; all of them appear complete, or none."""
+    """Write files, each by a function that receives a draft; all of them appear complete, or none."""
     with ExitStack() as stack:
         for path, write in files:
             write(stack.enter_context(replacing(path)))
 
 
 def put_table(frame: Any, draft: Path) -> None:
-    """Write a Polars frame as the ending of a new file says: one of ``TABLE_ENDINGS``."""
+    """Write a Polars frame in the format of the ending of a new file, one of ``TABLE_ENDINGS``."""
     with draft.open("xb") as file:
         _WRITERS[draft.suffix.lower()](frame, file)
 
@@ -82,5 +82,5 @@ def put_text(text: str, draft: Path) -> None:
 
 
 def write_table(frame: Any, path: Path) -> None:
-    """Write a Polars frame as the ending of ``path`` says: one of ``TABLE_ENDINGS``."""
+    """Write a Polars frame in the format of the ending of ``path``, one of ``TABLE_ENDINGS``."""
     write_files((path, partial(put_table, frame)))

@@ -1,4 +1,4 @@
-"""Whether what was read back is what was written."""
+"""Checks that the content read back from a file equals the content written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WHOLE = (
 
 
 def difference(first: Any, second: Any) -> str | None:
-    """Name of a part in which two things differ that should be the same; None if they do not.
+    """Name of a part in which two things differ; None if they are the same.
 
     Types, plain values, and every number of all arrays are compared; what has a state by it.
 
@@ -65,7 +65,7 @@ def difference(first: Any, second: Any) -> str | None:
 
 
 def _inside(place: str, one: Any, other: Any) -> Iterator[Pair | None]:
-    """Pairs of parts that remain to be compared; None alone if the two are already found to differ."""
+    """Pairs of parts still to compare; only None if the two are already found to differ."""
     if isinstance(one, np.ndarray) and one.dtype == object:
         yield (place, (one.shape, one.ravel().tolist()), (other.shape, other.ravel().tolist()))
     elif isinstance(one, (np.ndarray, np.generic, float)):
@@ -102,17 +102,17 @@ def _named(place: str, key: Any) -> str:
 def _are_equal(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.dtype.names:  # field by field: what lies between them is nobody's
+    if one.dtype.names:  # field by field, since the bytes between them are undefined
         return all(_are_equal(one[name], other[name]) for name in one.dtype.names)
     return np.array_equal(one, other, equal_nan=one.dtype.kind in "fcmM")
 
 
 def _state(thing: Any) -> Any:
-    """What a thing is made of, as skops asks for it."""
+    """The parts of a thing, as skops asks for them."""
     if isinstance(thing, np.random.RandomState):
         return thing.get_state(legacy=False)
     kind = f"{type(thing).__module__}.{type(thing).__name__}"
-    if kind in SEARCH_TREES:  # without what it has counted so far
+    if kind in SEARCH_TREES:  # without its counters
         return [thing.__getstate__()[place] for place in (0, 4, 11, 12)]
     if kind in SPLINES:
         return thing.t, thing.c, thing.k, thing.extrapolate

@@ -1,7 +1,7 @@
-"""Estimators of scikit-learn that a file may hold, each with a look at what its compiled code trusts.
+"""Estimators of scikit-learn that a file may hold, each with a check of what its compiled code trusts.
 
 NumPy checks shapes and indices itself, so most of them need nothing. Compiled code of scikit-learn and SciPy
-does not: a wrong index there reads or writes where it must not. Search trees and splines are built anew.
+does not: a wrong index there reads or writes where it must not. Search trees and splines are rebuilt.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SIZES_OF_WEIGHTS: dict[str, Callable[[int], tuple[int, ...]]] = {
     "MinkowskiDistance64": lambda columns: (0, columns),
     "SEuclideanDistance64": lambda columns: (columns,),
 }
-# Each of them gets a name when people ask for names.
+# Each counted column gets a name when people ask for names.
 _NUMBERS_OF_COLUMNS = {"n_features_in_", "_n_features_out"}
-# What a fit takes time or memory for without regard to the data -> the most that makes sense.
+# Settings that cost time or memory whatever the data -> the largest sensible value.
 _MOST = {
     "batch_size": 10**8,
     "degree": 100,
@@ -52,7 +52,7 @@ _MOST = {
 
 
 def check_estimators(loaded: Any) -> None:
-    """Raise a ``ValueError`` if something in what was loaded would make compiled code fail.
+    """Raise a ``ValueError`` if a loaded object would make compiled code fail.
 
     What scikit-learn itself left undefined is put right.
     """
@@ -91,7 +91,7 @@ def parts_of(loaded: Any) -> Iterator[Any]:
 
 
 def _check_random_state(state: np.random.RandomState) -> None:
-    """Its next number is taken from a place that compiled code does not look at."""
+    """Check its random state: compiled code takes the next number from a place that it does not check."""
     known: Any = state.get_state(legacy=False)
     expect("a RandomState", known["bit_generator"] == "MT19937" and 0 <= known["state"]["pos"] <= 624)
     expect("a RandomState", known["has_gauss"] in (0, 1))
@@ -114,13 +114,13 @@ def _check_parameters(model: BaseEstimator) -> None:
 
 
 def _longest(fields: dict[str, Any]) -> int:
-    """Of all arrays that it has itself."""
+    """Check all arrays that it has itself."""
     shapes = (np.shape(one) for one in fields.values() if isinstance(one, np.ndarray) or sparse.issparse(one))
     return max((max(shape, default=0) for shape in shapes), default=0)
 
 
 def _trusts_nothing(model: Any) -> None:
-    """Everything in it is NumPy's, or of the steps in it."""
+    """Nothing to check: its code is NumPy's, or that of its steps."""
 
 
 # ---- detectors --------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _check_one_class_svm(model: Any) -> None:
     if not hasattr(model, "support_vectors_"):
         return
     n, columns = len(model.support_), columns_of(model)
-    if model.kernel == "precomputed":  # it compares with columns of what it is given
+    if model.kernel == "precomputed":  # it compares columns of its input
         expect("support_ of a OneClassSVM", is_places(model.support_, model.shape_fit_[0]))
     else:
         expect_shape(model, "support_vectors_", (n, columns))
@@ -142,7 +142,7 @@ def _check_one_class_svm(model: Any) -> None:
         expect(f"{name} of a OneClassSVM", not sparse.issparse(found) or found.nnz == len(found.data) == n)
     for name, shape in {"_intercept_": (1,), "_n_support": (2,), "_probA": (0,), "_probB": (0,)}.items():
         expect_shape(model, name, shape)
-    # Of sparse rows scikit-learn leaves it as the memory was.
+    # For sparse rows scikit-learn leaves it uninitialised.
     model._n_support = np.full(2, n, dtype=np.int32)
 
 
@@ -150,7 +150,7 @@ def _check_means(model: Any) -> None:
     if hasattr(model, "cluster_centers_"):
         expect_shape(model, "cluster_centers_", (model.n_clusters, columns_of(model)))
         expect_whole(model, "_n_threads", 1, _MOST_THREADS)
-        # Those of the computer where it was fitted; OpenMP ends the process if it cannot start them.
+        # Threads of the computer where it was fitted; OpenMP ends the process if it cannot start them.
         model._n_threads = min(model._n_threads, os.cpu_count() or 1)
         if hasattr(model, "_counts"):
             expect_shape(model, "_counts", (model.n_clusters,))
@@ -197,7 +197,7 @@ def _check_search_tree(tree: Any, n: int | None, columns: int) -> None:
 
 
 def _check_vocabulary(model: Any) -> None:
-    """Each word has one column, and every column a word: where counts go in a sparse matrix."""
+    """Check that each word has one column and every column a word, since counts go into a sparse matrix."""
     found = getattr(model, "vocabulary_", None)
     if found is not None:
         expect(f"vocabulary_ of a {type(model).__name__}", _are_all_places(list(found.values())))
@@ -232,7 +232,7 @@ def _check_one_hot(model: Any) -> None:
 
 
 def _is_increasing(values: Any) -> bool:
-    """Whether a search among values finds those that are there; a gap may come last."""
+    """Whether values are in ascending order, so that a search finds each; a gap may come last."""
     known = values[:-1] if values[-1] != values[-1] else values
     return bool(np.all(known[:-1] < known[1:]) and np.all(known == known))
 
@@ -258,7 +258,7 @@ def _check_dropped(model: Any) -> None:
 
 
 def _check_incremental_pca(model: Any) -> None:
-    """What it learns next is decomposed together with these; LAPACK never ends on what is not finite."""
+    """Check for finite numbers: later rows are decomposed with these, and LAPACK may never end on others."""
     largest = {"components_": 2.0, "singular_values_": _LARGEST, "mean_": _LARGEST}
     for name, most in largest.items():
         found = getattr(model, name, None)  # None: not fitted, or of a version that has none
@@ -287,7 +287,7 @@ def _check_splines(model: Any) -> None:
 
 
 def _check_given_context(model: Any) -> None:
-    """Its rows are put into a search tree, and counted by their categories."""
+    """Check its rows, which go into a search tree and are counted by their categories."""
     if not hasattr(model, "known_"):
         return
     known, what = model.known_, "known_ of a GivenContext"

@@ -1,4 +1,4 @@
-"""Trees of saved isolation forests: compiled code follows their numbers wherever they lead."""
+"""Trees of saved isolation forests, checked because compiled code follows their numbers anywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAF = -1
 
 
 def check_forest(model: Any) -> None:
-    """Raise a ``ValueError`` if a tree of an ``IsolationForest`` looks for columns that it is not given."""
+    """Raise a ``ValueError`` if a tree of an ``IsolationForest`` uses columns that it does not receive."""
     if not hasattr(model, "estimators_"):
         return
     columns = columns_of(model)
@@ -34,11 +34,11 @@ def check_forest(model: Any) -> None:
 
 
 def check_tree_model(model: Any) -> None:
-    """Raise a ``ValueError`` if following a fitted tree would end nowhere, or outside of its arrays."""
+    """Raise a ``ValueError`` if a walk through a fitted tree would never end, or leave its arrays."""
     if not hasattr(model, "tree_"):
         return
     tree, what = model.tree_, f"tree_ of a {type(model).__name__}"
-    # Only after this are the arrays below what is really there.
+    # Only after this do the arrays below match their true sizes.
     expect(what, tree.node_count == tree.capacity >= 1 and tree.n_features == columns_of(model))
     expect(what, tree.n_outputs == 1 and tree.n_classes.tolist() == [1])
     expect_shape(tree, "value", (tree.node_count, 1, 1))
@@ -47,7 +47,7 @@ def check_tree_model(model: Any) -> None:
     expect(what, bool(np.array_equal(inner, right != _LEAF)))
     expect(what, is_places(tree.feature[inner], tree.n_features))
     children = np.sort(np.concatenate([left[inner], right[inner]]))
-    # Every node but the first has one parent, which comes before it: there is no way round in circles.
+    # Every node but the first has one parent, which comes before it, so a walk cannot go in circles.
     expect(what, bool(np.array_equal(children, np.arange(1, tree.node_count))))
     parents = np.flatnonzero(inner)
     expect(what, bool(np.all(left[inner] > parents) and np.all(right[inner] > parents)))

@@ -1,4 +1,4 @@
-"""What saved files call the types of whyodd: names that stay, whatever moves in the package."""
+"""Names of whyodd's types in saved files: they never change, whatever moves in the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a saved file: arrays as large as they say, and nothing that unpacks to more than it takes."""
+"""Parts of a saved file: arrays of the declared size, and nothing that unpacks to more than the file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _HEADERS = {
 
 
 class TooLarge(Exception):  # noqa: N818 - never leaves this package: load() makes a sentence of it
-    """Parts that would take more memory than the file that holds them."""
+    """Parts would take more memory than the file that holds them."""
 
 
 def write_part(file: ZipFile, name: str, data: bytes) -> None:
-    """Add a part as it is: not compressed, and without the time, so that equal models make equal files."""
+    """Add a part uncompressed and without the time, so that equal models make equal files."""
     file.writestr(ZipInfo(name), data)
 
 
@@ -47,7 +47,7 @@ def as_part(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def plain(data: bytes) -> bytes:
-    """Archive of arrays with none of them compressed, any other data as they are."""
+    """Archive of arrays, none of them compressed; other data as they are."""
     if not data.startswith(b"PK"):
         return data
     with ZipFile(BytesIO(data)) as packed:
@@ -68,7 +68,7 @@ def check_sizes(parts: ZipFile, size: int) -> None:
 
 
 def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
-    """Names of the parts that nodes of a file of ``size`` bytes read.
+    """Names of the parts that the nodes of a file of ``size`` bytes read.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def check_parts(nodes: Iterable[Node], parts: ZipFile, size: int) -> set[str]:
 
 
 def _check_tree(node: Node, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Compiled code asks the arrays of a decision tree for their lengths before it looks if they have any."""
+    """Check that the arrays of a decision tree have lengths, which compiled code asks for unchecked."""
     state, (_, classes, _) = node["content"]["content"], node["__reduce__"]["args"]["content"]
     for array, n_axes in ((state["nodes"], 1), (state["values"], 3), (classes, 1)):
         if len(shapes[array["file"]]) != n_axes:
@@ -108,7 +108,7 @@ def _check_tree(node: Node, shapes: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def _check_array(stream: IO[bytes], size: int, largest: int) -> tuple[int, ...]:
-    """Shape of an array; NumPy makes room for all that the header promises before it looks at the rest."""
+    """Shape of an array, checked because NumPy allocates whatever the header declares."""
     read_header: Any = _HEADERS[np.lib.format.read_magic(stream)]
     shape, _, dtype = read_header(stream)
     count = math.prod(shape)
@@ -134,6 +134,6 @@ def _check_sparse(stream: IO[bytes], size: int) -> None:
 
 
 def _check_ends(ends: np.ndarray[Any, Any], n: int) -> None:
-    """Where rows end; SciPy compares differences, which may be too large for their type."""
+    """Check where rows end, because SciPy compares differences that may overflow their type."""
     if ends[0] != 0 or ends.min() < 0 or ends.max() > n or np.any(ends[1:] < ends[:-1]):
         raise ValueError("the rows of a sparse matrix end where there is nothing")

@@ -1,4 +1,4 @@
-"""What is expected of a model that was loaded, and the sentence if it is not so."""
+"""Requirements of a loaded model, each with its error sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def expect(what: str, is_right: bool) -> None:
-    """Raise a ``ValueError`` with the name of what is wrong."""
+    """Raise a ``ValueError`` that names what is wrong."""
     if not is_right:
         raise ValueError(f"{what} does not fit to the rest of it")
 
@@ -24,13 +24,13 @@ def expect_shape(model: BaseEstimator, name: str, shape: tuple[int, ...]) -> Non
 
 
 def expect_whole(model: BaseEstimator, name: str, least: int, most: int) -> None:
-    """Raise a ``ValueError`` if a number of a model is no whole one between two others."""
+    """Raise a ``ValueError`` unless a number of a model is a whole one in a range."""
     value = getattr(model, name)
     expect(f"{name} of a {type(model).__name__}", is_whole(value) and least <= value <= most)
 
 
 def columns_of(model: BaseEstimator) -> int:
-    """Number of columns that a fitted model has learned and will ask for; an error if it does not know."""
+    """Number of columns that a fitted model learned and expects; an error if it does not know."""
     expect_whole(model, "n_features_in_", 0, np.iinfo(np.int64).max)
     return int(model.n_features_in_)
 
@@ -41,7 +41,7 @@ def is_whole(value: Any) -> bool:
 
 
 def is_places(values: Any, n: int) -> bool:
-    """Whether all values of an array of whole numbers are places among n."""
+    """Whether all values of an array of whole numbers are valid places among n."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
         return False
     return bool(np.all(values >= 0) and np.all(values < n))

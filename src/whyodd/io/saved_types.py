@@ -1,4 +1,4 @@
-"""What a saved file may name: nothing outside these lists is looked up, let alone called."""
+"""Names that a saved file may use: nothing outside these lists is looked up or called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Node = dict[str, Any]
 
 FORMAT = 2
-# Format -> what it calls the types of whyodd, and the names that stay.
+# Format -> its names for the types of whyodd, and the lasting names.
 _OWN_NAMES: dict[int, dict[str, str]] = {1: FORMAT_1, 2: {name: name for name in PLACES}}
 _OWN_CONSTRUCTORS = {
     "whyodd.metrics.Component",
@@ -34,7 +34,7 @@ _OWN_FUNCTIONS = {
 }
 _OWN_METHODS = {"whyodd.pipelines.Trace.decode"}
 _OWN_TYPES = PLACES.keys() - _OWN_CONSTRUCTORS - _OWN_FUNCTIONS - _OWN_METHODS
-# Distances of scikit-learn's search trees; none of them calls a function of somebody else's.
+# Distances of scikit-learn's search trees; none of them calls foreign code.
 _DISTANCES = {
     f"sklearn.metrics._dist_metrics.{name}Distance64"
     for name in (
@@ -42,8 +42,8 @@ _DISTANCES = {
         *("Minkowski", "SEuclidean"),
     )
 }
-# Search trees are built anew of their rows: a tree that was tampered with would make compiled code read and
-# write where it must not.
+# Search trees are rebuilt from their rows: a manipulated tree would make compiled code read and write outside
+# of its memory.
 SEARCH_TREES = {"sklearn.neighbors._ball_tree.BallTree", "sklearn.neighbors._kd_tree.KDTree"}
 # Splines as well.
 SPLINES = {"scipy.interpolate._bsplines.BSpline"}
@@ -116,7 +116,7 @@ class Refused(Exception):  # noqa: N818 - never leaves this package: save() and 
 
 
 def known_nodes(schema: Node, written_in: int = FORMAT) -> list[Node]:
-    """All nodes of a schema of skops, itself first, every name in them known; nothing is imported or called.
+    """All nodes of a skops schema, itself first, with only known names; nothing is imported or called.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def known_nodes(schema: Node, written_in: int = FORMAT) -> list[Node]:
 
 
 def put_in_place(nodes: Iterable[Node], written_in: int) -> None:
-    """Name the types of whyodd in nodes that are known by where they live today, as skops looks them up."""
+    """Give whyodd's types in known nodes their present module paths, which skops looks up."""
     names = _OWN_NAMES[written_in]
     for node in nodes:
         if (name := full_name(node)) in names:
@@ -153,13 +153,13 @@ def put_in_place(nodes: Iterable[Node], written_in: int) -> None:
 
 
 def give_lasting_name(node: Node) -> None:
-    """Name what a node of skops stands for as files do, if it is of whyodd and known."""
+    """Give a node of skops its name in files, if it belongs to whyodd and is known."""
     if (place := full_name(node)) in _LASTING:
         _give_name(node, _LASTING[place])
 
 
 def named_types(nodes: Iterable[Node]) -> set[str]:
-    """Names of all that skops would look up for nodes that are in place."""
+    """All names that skops would look up for nodes with present paths."""
     return set(map(full_name, nodes))
 
 
@@ -180,7 +180,7 @@ def _is_tuple_of(node: Node, n: int) -> bool:
 
 
 def _check_numbers(nodes: Iterable[Node]) -> None:
-    """Nodes with the same number are the same: skops takes the first, whatever another one says."""
+    """Check that nodes with the same number are equal, because skops uses only the first."""
     first: dict[int, Node] = {}
     for node in nodes:
         number = node.get("__id__")
@@ -189,7 +189,7 @@ def _check_numbers(nodes: Iterable[Node]) -> None:
 
 
 def full_name(node: Node) -> str:
-    """Module and name of what a node stands for; of a method, that of its type and its own."""
+    """Module and name of a node's type; for a method, those of its type and its own."""
     name = f"{node['__module__']}.{node['__class__']}"
     return f"{name}.{node['content']['func']}" if node["__loader__"] == "MethodNode" else name
 
@@ -205,7 +205,7 @@ def _is_known(name: str, loader: str) -> bool:
 
 
 def _children(node: Node) -> Iterator[Node]:
-    """Nodes inside a node; an error if it holds anything beside them that its loader might look at."""
+    """Nodes inside a node; an error if it holds anything else that its loader might use."""
     fields, inside = _FIELDS[node["__loader__"]]
     if unknown := node.keys() - _COMMON - fields:
         raise Refused(f"{full_name(node)} with {min(unknown)!r}")

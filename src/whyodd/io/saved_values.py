@@ -1,4 +1,4 @@
-"""Plain values of a saved file: what they may be, and that looking them up takes no more time than others."""
+"""Plain values of a saved file: allowed kinds, none of them slow to look up."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from whyodd.io.saved_types import Node
 
-# Python's hash of a whole number is its remainder by 2^61 - 1. Numbers of 64 bits share theirs with few;
-# larger ones can be made to share it with all, and each is then compared with every other that is a key.
+# Python's hash of a whole number is its remainder by 2^61 - 1. Few numbers of 64 bits share one; larger ones
+# can be made to share one hash, and then each is compared with all other keys.
 _LARGEST = 2**64
 _DIGITS = 19  # fewer are below it
 _MOST_ALIKE = 100
 
 
 def check_values(nodes: Iterable[Node]) -> None:
-    """Raise a ``ValueError`` if a plain value is none, or if many numbers are made to be slow as keys."""
-    large: set[str] = set()  # as texts, whose hashes nobody can foresee
+    """Raise a ``ValueError`` for a value that is not plain, or for many numbers made to be slow as keys."""
+    large: set[str] = set()  # as texts, whose hashes cannot be predicted
     for node in nodes:
         large.update(_large_numbers(node))
     alike = Counter(hash(int(digits)) for digits in large)

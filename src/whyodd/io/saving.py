@@ -43,9 +43,9 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(SPLINES, ("t", "_t", "c", "_c", "k", "extrapolate")),
 }
 _TUPLE = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode"}
-# What skops may end in for objects that it does not know.
+# Errors of skops for objects that it does not know.
 _UNSTORABLE = (AttributeError, RecursionError, TypeError, ValueError)
-# What reading a file that was tampered with may end in.
+# Errors of reading a file that was tampered with.
 _DAMAGE = (
     *(ArithmeticError, AttributeError, BadZipFile, EOFError, ImportError, LookupError, MemoryError),
     *(OSError, RuntimeError, TypeError, ValueError, zlib.error),
@@ -94,7 +94,7 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Load what :func:`save` of this or an earlier version has written; no code of the file is executed.
+    """Load a file that :func:`save` of this or an earlier version wrote; none of its code is executed.
 
     Names in the file are compared with a list of known types before anything is looked up, and sizes with
     that of the file before anything is read into memory, as nothing in it is compressed. A warning tells
@@ -144,7 +144,7 @@ def _versions() -> dict[str, str]:
 def _write(model: Any, draft: Path) -> None:
     stored = _stored(model)
     schema, names = _numbered(_portable(json.loads(stored.read(_SCHEMA))))
-    places = {written: name for name, written in names.items()}  # not of the insides of search trees
+    places = {written: name for name, written in names.items()}  # without the insides of search trees
     defined: dict[str, bytes] = {}
     for node in _checked(schema, type(model).__name__):
         defined |= _defined(node, lambda written: stored.read(places[written]))
@@ -156,7 +156,7 @@ def _write(model: Any, draft: Path) -> None:
 
 
 def _check_written(model: Any, draft: Path) -> None:
-    """Raise a ``ValueError`` if what was written is not what it was written of."""
+    """Raise a ``ValueError`` unless the content read back equals what was saved."""
     try:
         with draft.open("rb") as file:
             found = difference(model, _read(file, draft.stat().st_size, FORMAT, _skops("save")))
@@ -184,7 +184,7 @@ def _stored(model: Any) -> ZipFile:
 
 
 def _portable(node: Any) -> Any:
-    """Schema that later versions can read: names that stay, and search trees as arguments of constructors.
+    """Schema that later versions can read: lasting names, and search trees as constructor arguments.
 
     The constructor of a search tree builds the same tree again.
     """
@@ -193,7 +193,7 @@ def _portable(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     node = {key: _portable(part) for key, part in node.items()}
-    if not isinstance(node.get("__loader__"), str):  # no node, but the entries of a dictionary
+    if not isinstance(node.get("__loader__"), str):  # not a node, but the entries of a dictionary
         return node
     give_lasting_name(node)
     if node["__loader__"] == "ObjectNode" and (places := _ARGUMENTS.get(full_name(node))):
@@ -206,7 +206,7 @@ def _portable(node: Any) -> Any:
 
 
 def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Schema with numbers instead of addresses in memory, and what its parts are called then.
+    """Schema with numbers instead of memory addresses, and the resulting names of its parts.
 
     A plain value needs no number; everything else that a model holds twice comes back as one thing.
     """
@@ -219,7 +219,7 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         if not isinstance(node, dict):
             return node
         address = node.get("__id__")
-        if not isinstance(address, int):  # no node, but the entries of a dictionary
+        if not isinstance(address, int):  # not a node, but the entries of a dictionary
             return {key: number(part) for key, part in node.items()}
         if node["__loader__"] == "JsonNode":
             return {key: part for key, part in node.items() if key != "__id__"}
@@ -236,7 +236,7 @@ def _numbered(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, bytes]:
-    """Parts of a node that scikit-learn left as the memory was, put right: of sparse rows, ``_n_support``."""
+    """Parts of a node that scikit-learn leaves uninitialised, set right: ``_n_support`` of sparse rows."""
     if (
         full_name(node) != "sklearn.svm._classes.OneClassSVM"
         or "_n_support" not in node["content"]["content"]
@@ -248,7 +248,7 @@ def _defined(node: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, by
 
 
 def _checked(schema: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    """All nodes of a schema, if they may be saved."""
+    """All nodes of a schema, after a check that they may be saved."""
     try:
         return known_nodes(schema)
     except Refused as refused:
@@ -290,11 +290,11 @@ def _check_file(path: Path) -> None:
 
 
 def _about(file: Any, path: Path) -> dict[str, Any]:
-    """What the file says of itself."""
+    """The file's description of itself."""
     try:
         if is_zipfile(file):
             with ZipFile(file) as parts:
-                parts.getinfo(_ABOUT)  # any other archive is nothing of ours, and nothing bad
+                parts.getinfo(_ABOUT)  # any other archive is not ours, and not an error
                 check_sizes(parts, path.stat().st_size)
                 about = json.loads(parts.read(_ABOUT))
             if isinstance(about.get("format"), int):
@@ -322,10 +322,10 @@ def _check_about(about: dict[str, Any], path: Path) -> None:
 
 
 def _read(file: Any, size: int, written_in: int, skops: Any) -> Any:
-    """What is in a file of ``size`` bytes, after a look at all that is in it."""
+    """Content of a file of ``size`` bytes, after a check of everything in it."""
     parts, names = _loadable(file, size, written_in)
     with warnings.catch_warnings():
-        # One warning has told it; scikit-learn would for each of its objects.
+        # One warning is enough; scikit-learn would repeat it for each of its objects.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         loaded = skops.load(parts, trusted=sorted(names))
     check_estimators(loaded)
@@ -333,7 +333,7 @@ def _read(file: Any, size: int, written_in: int, skops: Any) -> Any:
 
 
 def _loadable(file: Any, size: int, written_in: int) -> tuple[BytesIO, set[str]]:
-    """The file as skops reads it, and the names of types in it, all of them known, after a look at arrays."""
+    """The file as skops reads it, and the type names in it, all known, after a check of the arrays."""
     with ZipFile(file) as parts:
         schema = json.loads(parts.read(_SCHEMA))
         nodes = known_nodes(schema, written_in)

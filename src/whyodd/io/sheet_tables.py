@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from whyodd.io.reading import Reading
 
-# Rows that tell where the table begins, and where it ends.
+# Rows examined to see where the table begins and ends.
 _SAMPLE = 200
 
 

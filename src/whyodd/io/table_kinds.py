@@ -1,4 +1,4 @@
-"""What kind of table a file holds: by its first bytes, and by its ending where these do not tell."""
+"""The kind of table in a file: from its first bytes, or else from its ending."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def kind_of(source: Source, ending: str, name: str) -> str:
 
 
 def first_bytes(source: Source) -> bytes:
-    """How a file begins."""
+    """The first bytes of a file."""
     if isinstance(source, bytes):
         return source[:FIRST_BYTES]
     with source.open("rb") as file:
@@ -87,7 +87,7 @@ def first_bytes(source: Source) -> bytes:
 
 
 def ending_of(path: Path) -> str:
-    """Known ending of a name, without that of packing; "" if there is none.
+    """Known ending of a name, without a packing ending; "" if there is none.
 
     Examples
     --------

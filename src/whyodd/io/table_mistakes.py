@@ -25,7 +25,7 @@ _OTHER_KINDS = {
     b"<?xml": "it is XML. Save it as CSV or as a workbook",
     b"{\\rtf": "it is a text document. Save the table as CSV",
 }
-_LONGEST = 100  # letters of what a reader says
+_LONGEST = 100  # letters of a reader's message
 LONGEST_LINE = 1 << 24  # bytes of the first line that may be names
 
 
@@ -53,7 +53,7 @@ def _holds_zero_bytes(source: Source) -> bool:
 
 
 def text_mistake(error: Exception, source: Source, separator: str, skipped: int = 0) -> str:
-    """What Polars stumbled over in a text table, of which some lines were skipped."""
+    """The problem Polars had with a text table of which some lines were skipped."""
     text = str(error)
     if "more fields than defined" in text:
         where = _place(_line_of_long_row(source, separator), skipped)
@@ -105,7 +105,7 @@ def _as_text(source: Source) -> io.TextIOWrapper:
 
 
 def json_mistake(error: Exception, content: bytes, is_array: bool) -> str:
-    """What Polars stumbled over in objects of JSON, as one array or one per line."""
+    """The problem Polars had with JSON objects, in one array or one per line."""
     text = content.decode("utf-8")
     if is_array:
         return _mistake_in_array(text)
@@ -133,7 +133,7 @@ def _is_object(line: str) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """As the standard has it, which Python's reader does not mind: no NaN, no infinite numbers."""
+    """Check JSON by the standard, without NaN and infinite numbers, which Python's reader accepts."""
     return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
 
@@ -144,19 +144,19 @@ def _finite(text: str) -> float:
 
 
 def parquet_mistake(error: BaseException) -> str:
-    """What Polars stumbled over in a Parquet file."""
+    """The problem Polars had with a Parquet file."""
     return f"it is not a Parquet file, or it is damaged or cut short ({first_words(error)}). Get it again"
 
 
 def arrow_mistake(error: BaseException) -> str:
-    """What Polars stumbled over in a file of Arrow."""
+    """The problem Polars had with an Arrow file."""
     return (
         f"it is not a readable Arrow file, or it is damaged or cut short ({first_words(error)}). Get it again"
     )
 
 
 def first_words(error: BaseException) -> str:
-    """What a reader says, not more than a line."""
+    """A reader's message, cut to one line."""
     text = str(error).strip()
     line = text.splitlines()[0] if text else type(error).__name__
     return line[:_LONGEST].rstrip(". ")

@@ -1,4 +1,4 @@
-"""Where a table begins and ends among what stands around it: titles, units, totals, footnotes."""
+"""Where a table begins and ends, between titles, units, totals and footnotes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Lines above the names that are looked through.
+# Lines examined above the names.
 MOST_ABOVE = 60
-# Lines below the last row that are looked through.
+# Lines examined below the last row.
 MOST_BELOW = 20
-# The names are in the first line with so many filled cells, as a share of the fullest.
+# The names are in the first line with this share of the fullest line's filled cells.
 _FILLED = 0.75
 _TOTAL = re.compile(
     r"\W*(grand |sub)?-?"
@@ -30,17 +30,17 @@ _NUMBER = re.compile(r"[+-]?\d[\d.,  ' ]*([eE][+-]?\d+)?\s*%?")
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is written as a number, in any country."""
+    """Whether a cell is written as a number, by the rules of any country."""
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def filled(record: Sequence[str]) -> int:
-    """How many cells hold something."""
+    """Number of filled cells."""
     return sum(1 for cell in record if cell.strip())
 
 
 def header_of(records: Sequence[Sequence[str]]) -> int:
-    """Place of the line with the names: 0, unless there are titles and the like above it.
+    """Place of the line with the names: 0, unless there are titles above it.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def header_of(records: Sequence[Sequence[str]]) -> int:
     first = next((place for place, count in enumerate(counts) if count), 0)
     for place, count in enumerate(counts[:MOST_ABOVE]):
         if count >= max(2, _FILLED * fullest):
-            # A line of numbers is no line of names: those above were names, of some columns only.
+            # A line of numbers does not hold names: those above were names, of some columns only.
             is_row = place > first and any(is_number(cell) and not _is_year(cell) for cell in records[place])
             return first if is_row else place
     return first
@@ -64,7 +64,7 @@ def _is_year(cell: str) -> bool:
 
 
 def has_units(names: Sequence[str], second: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the line below the names holds units: all its cells do, each above a column of numbers."""
+    """Whether the line below the names holds units: in all of its cells, each above numbers."""
     told = [(place, cell.strip()) for place, cell in enumerate(second) if cell.strip() and place < len(names)]
     if not told or not body or not all(_UNIT.fullmatch(cell) for _, cell in told):
         return False
@@ -72,7 +72,7 @@ def has_units(names: Sequence[str], second: Sequence[str], body: Sequence[Sequen
 
 
 def with_units(names: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Names with the units of the line below them.
+    """Names with the units from the line below them.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _are_numbers(body: Sequence[Sequence[str]], place: int) -> bool:
 
 
 def rows_below(records: Sequence[Sequence[str]], width: int) -> int:
-    """How many of the last lines are no rows: totals, footnotes, and the empty lines before them.
+    """How many of the last lines are not rows: totals, footnotes, and the empty lines before them.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _is_total(record: Sequence[str], before: Sequence[str], width: int) -> bool:
     first = next((cell for cell in record if cell.strip()), "")
     if width < 2 or not _TOTAL.fullmatch(first.strip()):
         return False
-    # A row that is named so has other cells as its neighbours do; a sum has gaps, or stands apart.
+    # A row with such a name fills its other cells as its neighbours do; a sum has gaps, or stands apart.
     return filled(record) < filled(before) or not filled(before) or bool(_TOTAL.fullmatch(before[0].strip()))
 
 

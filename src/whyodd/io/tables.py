@@ -46,7 +46,7 @@ def read_table(
     table: str | None = None,
     notes: list[str] | None = None,
 ) -> Any:
-    """Table of a file as a Polars frame; what kind of file it is, its first bytes say, or else its ending.
+    """Table of a file as a Polars frame; its first bytes show the kind of file, or else its ending.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def read_rows(
     table: str | None = None,
     notes: list[str] | None = None,
 ) -> Any:
-    """The same of a table that may have no rows."""
+    """The same for a table that may have no rows."""
     path = Path(path)
     check_table(path)
     name = table_name(path)
@@ -123,24 +123,25 @@ def _tell_unused(kind: str, reading: Reading) -> None:
 
 
 def _with_known_types(frame: Any, as_written: Collection[str]) -> Any:
-    """Whole numbers beyond 64 bits as decimal ones: no array can hold them."""
+    """Whole numbers beyond 64 bits as floats, since no array can hold them."""
     pl = polars()
-    huge = [name for name in frame.columns if frame[name].dtype in (pl.Int128, pl.UInt128)]
+    # By name: older versions of Polars have no UInt128.
+    huge = [name for name, kind in frame.schema.items() if str(kind) in ("Int128", "UInt128")]
     return frame.with_columns(pl.col([name for name in huge if name not in as_written]).cast(pl.Float64))
 
 
 def table_name(path: Path) -> str:
-    """What messages call a table."""
+    """The name of a table in messages."""
     return "Standard input" if path == STANDARD_INPUT else shown(str(path))
 
 
 def shown(name: str) -> str:
-    """Name of a file as a text that can be written: some are bytes that are no letters."""
+    """Name of a file as printable text, since some names contain bytes that are not letters."""
     return os.fsencode(name).decode("utf-8", errors="replace")
 
 
 def check_table(path: Path) -> None:
-    """Error if there is no file that looks like a table; quick, before anything is read."""
+    """Raise an error if there is no file that looks like a table; a quick check before reading."""
     if path == STANDARD_INPUT:
         return
     if path.is_dir():
@@ -153,7 +154,7 @@ def check_table(path: Path) -> None:
 
 
 def _source(path: Path, name: str) -> Source:
-    """A file that others may read by its name, or the bytes of what cannot be read twice."""
+    """A file that others may read by its path, or the bytes of one that cannot be read twice."""
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise ValueError(f"{name} is closed. Pass a file, or pipe a table into this command.")
@@ -173,7 +174,7 @@ def _read_parquet(source: Source, reading: Reading) -> Any:
 
 
 def _read_arrow(source: Source, reading: Reading) -> Any:
-    """A file of Arrow, also called Feather, or a stream of it."""
+    """An Arrow file, also called Feather, or an Arrow stream."""
     pl = polars()
     read = pl.read_ipc if first_bytes(source).startswith(b"ARROW1") else pl.read_ipc_stream
     content = source if isinstance(source, bytes) else source.read_bytes()
@@ -225,7 +226,7 @@ def _parsed_json(content: bytes, is_array: bool, reading: Reading) -> Any:
 def parsed_text(
     content: bytes, name: str, ending: str, as_written: Collection[str], notes: list[str] | None
 ) -> Any:
-    """Polars frame of a piece of a text table in UTF-8, which has the names of its columns."""
+    """Polars frame of a piece of a UTF-8 text table that starts with the column names."""
     from whyodd.io.text_tables import read_text_table
 
     with clear_errors(name):
@@ -279,7 +280,7 @@ def _only_array(source: Source, name: str) -> NDArray[Any]:
 
 
 def _arrays(source: Source) -> dict[str, NDArray[Any]]:
-    import numpy as np  # here, since the command line asks for help without it
+    import numpy as np  # here, since the command line's help does not need it
 
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         loaded = np.load(file, allow_pickle=False)  # never executes code from the file
@@ -302,7 +303,7 @@ READERS: dict[str, Callable[[Source, Reading], Any]] = {
 
 @contextmanager
 def clear_errors(name: str) -> Iterator[None]:
-    """Errors of the readers in one sentence that names the file."""
+    """Errors of the readers, as one sentence that names the file."""
     pl = polars()
     try:
         yield
@@ -317,7 +318,7 @@ def clear_errors(name: str) -> Iterator[None]:
 
 
 def polars() -> Any:
-    """Polars, or one sentence that says how to get it."""
+    """Polars, or one sentence on how to install it."""
     try:
         import polars as pl
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Texts that a terminal shows, and does not obey."""
+"""Texts that a terminal displays but does not obey."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around the table in a text file is taken away: titles, comments, totals, repeated names."""
+"""Removes what surrounds the table in a text file: titles, comments, totals, repeated names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from whyodd.io.table_mistakes import Source
 
 _SEPARATORS = (",", ";", "\t", "|")
-# Lines that tell where the table begins, and bytes in which it ends.
+# Lines examined to see where the table begins, and bytes to see where it ends.
 _SAMPLE_LINES, _TAIL = 200, 1 << 14
-# A table begins where so many of the lines below have as many values.
+# A table begins where this share of the lines below have equally many values.
 _FITS = 0.9
 _COMMENT = "#"
-# How Excel is told what separates values.
+# Excel's line that declares the separator.
 _TOLD = re.compile(r"\s*\"?sep=(.)\"?\s*", re.I)
 
 
@@ -64,7 +64,7 @@ class Cleaned:
 
 
 def with_plain_line_ends(source: Source) -> Source:
-    """Lines that end as on old Macs, with ends that others know."""
+    """Lines with the line ends of old Macs converted to common ones."""
     beginning = _beginning(source)
     if b"\n" in beginning or b"\r" not in beginning.rstrip(b"\r"):
         return source
@@ -72,7 +72,7 @@ def with_plain_line_ends(source: Source) -> Source:
 
 
 def clean_beginning(source: Source, sample: str, name: str, notes: list[str]) -> Cleaned:
-    """Take away what stands before the names of columns, and say so."""
+    """Remove everything before the column names, with a note."""
     cleaned = Cleaned(source, sample)
     first = sample.split("\n", 1)[0].rstrip("\r")
     if told := _TOLD.fullmatch(first):
@@ -142,7 +142,7 @@ def _without_titles(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
 
 
 def _start(sample: str, separator: str) -> tuple[int, int] | None:
-    """Lines before the names, and the number of columns; None if values are not separated so."""
+    """Lines before the names, and the number of columns; None if this is not the separator."""
     reader = csv.reader(io.StringIO(sample), delimiter=separator)
     records, ends = [], [0]
     for record in islice(reader, _SAMPLE_LINES):
@@ -173,7 +173,7 @@ def _lacks_one_name(records: list[list[str]], width: int) -> bool:
 
 
 def _with_full_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
-    """One name more where all rows have a value more: R leaves out that of row names."""
+    """Add a name if all rows have one value more than names, because R leaves out that of row names."""
     for separator in _SEPARATORS if cleaned.separator is None else (cleaned.separator,):
         records = list(islice(csv.reader(io.StringIO(cleaned.sample), delimiter=separator), _SAMPLE_LINES))
         widths = {len(record) for record in records[1:] if record}
@@ -193,7 +193,7 @@ def _with_full_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cleaned:
 def clean_rest(
     cleaned: Cleaned, separator: str, name: str, notes: list[str], *, has_end: bool = True
 ) -> tuple[Cleaned, list[str] | None]:
-    """Take away what is no row below the names; names with units if a line has them.
+    """Remove lines below the names that are not rows; add units to the names if a line has them.
 
     ``has_end``: whether the table ends here, perhaps in totals and footnotes.
     """
@@ -229,7 +229,7 @@ def _without_repeated_names(cleaned: Cleaned, name: str, notes: list[str]) -> Cl
 def _without_end(cleaned: Cleaned, separator: str, width: int, name: str, notes: list[str]) -> Cleaned:
     tail = _tail(cleaned.source)
     if tail.endswith(b"\r\n\r\n") or (width > 1 and tail.endswith(b"\n\n")):
-        # Polars takes empty lines for rows; of a single column an empty line is a missing value.
+        # Polars reads empty lines as rows; in a single column an empty line is a missing value.
         cleaned = replace(cleaned, source=_content(cleaned.source).rstrip(b"\r\n") + b"\n")
         tail = _tail(cleaned.source)
     lines = tail.split(b"\n")

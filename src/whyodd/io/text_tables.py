@@ -1,4 +1,4 @@
-"""Tables written as text: what separates their values, what types they have, and where they are broken."""
+"""Tables written as text: their separator, the types of their columns, and where they are damaged."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 _SEPARATORS = (",", ";", "\t", "|")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-# What other programs put between values.
+# Separators of other programs.
 _UNKNOWN_SEPARATORS = {None: "spaces", ":": "colons", "^": "carets", "~": "tildes"}
-# Bytes and lines that tell the separator.
+# Bytes and lines that decide the separator.
 _SAMPLE_BYTES, _SAMPLE_LINES = 1 << 18, 200
-# A separator fits if so many lines have as many values as the first.
+# A separator fits if this share of the lines have as many values as the first.
 _FITS = 0.9
-# Rows that tell the types of columns; what comes later may only make them wider. All would take longer than
-# everything else.
+# Rows that decide the types of columns; later ones may only make them wider. Reading all would take longer
+# than everything else.
 _TYPED_ROWS = 10_000
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _DECIMAL_POINT = re.compile(r"[+-]?\d+\.\d+")
 _TOO_NARROW = re.compile(r"could not parse .* as dtype `([^`]+)` at column .* \(column number (\d+)\)", re.S)
-# Of digits, some with a zero first, such as postal codes: 01067 is no 1067.
+# Digits that may start with a zero, such as postal codes: 01067 is not 1067.
 _ZERO_FIRST = re.compile(r"0\d+")
-# Dates that Polars would take with the day first whatever the others say, times that it would move to another
-# zone, and times of day: they are read later, once all values of the column are there to tell.
+# Dates that Polars would read with the day first whatever the others say, times that it would move to another
+# zone, and times of day: they are read later, when all values of the column are known.
 _UNCLEAR_DATE = re.compile(
     r"\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b.*|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[T ].*(?:Z|[+-]\d\d:?\d\d)"
     r"|\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?"
@@ -89,7 +89,7 @@ def read_text_table(
     layout = layout_of(cleaned.sample, name, usual, cleaned.separator)
     cleaned, with_units = clean_rest(cleaned, layout.separator, name, notes, has_end=has_end)
     source, sample = cleaned.source, cleaned.sample
-    # A name such as [a].csv is no pattern.
+    # A name such as [a].csv is not a pattern.
     options: dict[str, Any] = {
         "separator": layout.separator,
         "decimal_comma": layout.decimal_comma,
@@ -121,7 +121,7 @@ def _without_nothing(frame: Any, written: list[str]) -> Any:
 
 
 def layout_of(sample: str, name: str, usual: str = ",", told: str | None = None) -> Layout:
-    r"""Layout of a table that begins with ``sample``; what separates values may be told.
+    r"""Layout of a table that begins with ``sample``; the separator may be given.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _has_decimal_commas(sample: str, separator: str) -> bool:
 
 
 def _check_other_separators(sample: str, name: str) -> None:
-    """A single column with as many parts in each line was meant as several columns."""
+    """Error if a single column has equally many parts in each line: several columns were meant."""
     lines = [line for line in sample.splitlines()[:_SAMPLE_LINES] if line.strip()]
     for separator, words in _UNKNOWN_SEPARATORS.items():
         counts = {len(line.split(separator)) for line in lines}
@@ -179,7 +179,7 @@ def _check_other_separators(sample: str, name: str) -> None:
 
 
 def _sample(source: Source, name: str) -> str:
-    """The first lines, without what is cut off."""
+    """The first lines, without an incomplete one."""
     beginning = _first_bytes(source)
     check_is_text(source, beginning, name)
     text = _LONE_RETURN.sub(" ", beginning.decode("utf-8-sig", errors="replace"))
@@ -188,7 +188,7 @@ def _sample(source: Source, name: str) -> str:
 
 
 def _first_bytes(source: Source) -> bytes:
-    """Some bytes, and as many more as the first line has."""
+    """Some bytes, or as many as the first line needs."""
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         beginning = file.read(_SAMPLE_BYTES)
         return beginning if b"\n" in beginning else beginning + file.readline(LONGEST_LINE)
@@ -207,13 +207,13 @@ def _matching(sample: str, separator: str, names: list[str], pattern: re.Pattern
 
 
 def _first_record(sample: str, separator: str, known: list[str]) -> list[str]:
-    """Names as they are written: of two that are the same Polars renames one."""
+    """Names as they are written, because Polars renames the second of two equal ones."""
     record = next((record for record in _records(io.StringIO(sample), separator) if record), [])
     return record if len(record) == len(known) else known
 
 
 def _checked_names(names: list[str], name: str, notes: list[str]) -> list[str]:
-    """Names that all differ; a column without a name is called by its place."""
+    """Names that all differ; a column without a name is named by its place."""
     if all(map(_is_number, names)):
         raise ValueError(f"The first line of {name} holds numbers, expected column names. Add them.")
     return clean_names(names, name, notes)
@@ -233,7 +233,7 @@ def _is_number(text: str) -> bool:
 def _read_with_wide_types(
     source: Source, names: list[str], wide: dict[str, Any], options: dict[str, Any]
 ) -> Any:
-    """The table, read again with a wider type for a column where a late value does not fit the first ones."""
+    """The table, read again with a wider type for any column that a late value does not fit."""
     import polars as pl
 
     while True:
@@ -253,7 +253,7 @@ def _read_with_wide_types(
 
 
 def _with_numbers(frame: Any, as_written: Collection[str]) -> Any:
-    """Columns of texts that are all numbers as numbers: with blanks around them, or with many gaps before."""
+    """Text columns whose values are all numbers as numbers: padded by blanks, or after many gaps."""
     import polars as pl
 
     for name in frame.select(pl.col(pl.String)).columns:
@@ -265,7 +265,7 @@ def _with_numbers(frame: Any, as_written: Collection[str]) -> Any:
 
 
 def _exact_numbers(frame: Any, name: str) -> Any:
-    """Whole numbers that are written as they are: without a zero before them, a sign or an exponent."""
+    """Whole numbers in plain form: without leading zeros, signs or exponents."""
     import polars as pl
 
     numbers = frame[name].cast(pl.Int64, strict=False)
@@ -284,7 +284,7 @@ def _with_column_of_numbers(frame: Any, name: str) -> Any:
 
 
 def _with_dates(frame: Any, texts: Collection[str]) -> Any:
-    """Columns of texts that are all clear dates as dates.
+    """Text columns whose values are all unambiguous dates as dates.
 
     Polars would look for dates in all texts, at length.
     """

@@ -1,4 +1,4 @@
-"""Packed files, unpacked as far as memory should go."""
+"""Packed files, unpacked up to a memory limit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def unpacked(source: Source, beginning: bytes, name: str) -> Source:
-    """What is packed with gzip or zstd as bytes, anything else as it is.
+    """A file packed with gzip or zstd as bytes; any other file as it is.
 
     Parameters
     ----------
     source : path or bytes
     beginning : bytes
-        Its first bytes, which tell whether it is packed.
+        Its first bytes, which show whether it is packed.
     name : str
         What messages call it.
     """
@@ -39,12 +39,12 @@ def unpacked(source: Source, beginning: bytes, name: str) -> Source:
 
 
 def is_packed(beginning: bytes) -> bool:
-    """Whether a file that begins so is packed."""
+    """Whether these first bytes are those of a packed file."""
     return any(map(beginning.startswith, _OPENERS))
 
 
 def unpacking(file: Any, beginning: bytes) -> Any:
-    """Open file of what is packed in an open file, to be read little by little; others as they are."""
+    """An open packed file, unpacked while it is read; other files as they are."""
     opener = next((opener for first, opener in _OPENERS.items() if beginning.startswith(first)), None)
     return file if opener is None else opener(file)
 
@@ -66,7 +66,7 @@ def _read_all(packed: Any, name: str) -> bytes:
 
 
 def unpacking_errors() -> tuple[type[Exception], ...]:
-    """What reading a packed file that is damaged ends in."""
+    """Errors that reading a damaged packed file may raise."""
     return EOFError, zlib.error, gzip.BadGzipFile, _zstd_error()
 
 
@@ -94,7 +94,7 @@ def _zstd() -> Any:
 
 
 def _zstd_error() -> type[Exception]:
-    """What the reader of zstd raises, or, where there is none, what nothing else raises here."""
+    """The errors of the zstd reader, or, without one, an error that is never raised here."""
     try:
         error: type[Exception] = _zstd().ZstdError
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Packed workbooks, unpacked once before they are read: how large they are, and whether they are whole."""
+"""Packed workbooks, unpacked once before they are read, to check their size and integrity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whyodd.io.opened_workbook import unreadable
 if TYPE_CHECKING:
     from whyodd.io.table_mistakes import Source
 
-# What a workbook may unpack to, and how many cells a sheet may span: one cell far away makes all before it.
+# Limits on what a workbook unpacks to, and on cells of a sheet: one cell far away creates all before it.
 _LARGEST_UNPACKED = 1 << 30
 MOST_CELLS = 50_000_000
 _STEP = 1 << 20
@@ -27,7 +27,7 @@ _CONTENT = "content.xml"
 
 
 def check_size(source: Source, name: str) -> None:
-    """Refuse what unpacks to more than memory should hold, and what the reader would never end with."""
+    """Refuse a workbook that unpacks to too much memory, or on which the reader would never end."""
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     if not zipfile.is_zipfile(file):
         raise unreadable(name, ValueError("it is none of .xlsx, .xls and .ods"))
@@ -54,7 +54,7 @@ def check_size(source: Source, name: str) -> None:
 
 
 def too_large(name: str) -> ValueError:
-    """Say that a workbook is beyond the limits."""
+    """Say that a workbook exceeds the limits."""
     return ValueError(
         f"{name} is too large: the limit for workbooks is {MOST_CELLS:,} cells and "
         f"{_LARGEST_UNPACKED >> 30} GiB unpacked. Save the sheet as CSV."
@@ -62,7 +62,7 @@ def too_large(name: str) -> ValueError:
 
 
 def _spanned(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Number of cells up to the last row and column, of a member whose XML is whole.
+    """Number of cells up to the last row and column of a member, whose XML is checked on the way.
 
     Unpacking checks its sum, and that it is as large as declared. Of XML that is cut off the reader would
     never find the end.
@@ -91,7 +91,7 @@ def _refuse_definitions(*_: object) -> None:
 
 @dataclass
 class _Cells:
-    """How far the cells of sheets reach; those of .ods say how often they are repeated."""
+    """Extent of the cells of sheets; those of .ods declare how often they are repeated."""
 
     rows: int = 0
     columns: int = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating]
 
-# Energies beyond this count as this in ratios: two of them can still be added.
+# In ratios, larger energies count as this one: two of them can still be added.
 _LARGEST_ENERGY = 8.9e307
 
 
@@ -78,7 +78,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def log_profile(self, e: Any) -> Any:
-        """Log f(e) = log k - log k(0), 0 at e = 0 and falling."""
+        """Log f(e) = log k - log k(0): 0 at e = 0, and decreasing."""
 
     @abstractmethod
     def steepness(self, e: Any) -> Any:
@@ -106,7 +106,7 @@ class Kernel(ABC):
         return minimum(o, self.rise(o) * self.steepness(e))
 
     def log_volume(self, d: int) -> float:
-        """Log ∫ k(‖x‖) dx over R^d, what a density is divided by; infinite if there is none."""
+        """Log ∫ k(‖x‖) dx over R^d, by which a density is divided; infinite if there is no integral."""
         raise NotImplementedError(
             f"{type(self).__name__} has no log_volume(d), the integral of the kernel over {d} dimension(s): "
             "there is no density. Define that method, or use a kernel of whyodd.kernels."

@@ -1,4 +1,4 @@
-"""Stacks of dense layers, which neural detectors are made of: values forward, gradients, relevance back."""
+"""Stacks of dense layers, the form of neural detectors: values forward, gradients and relevance back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 4096
 
 
 class Activation(NamedTuple):
-    """What follows a linear map: f(h), and what a gradient by f(h) is by h.
+    """An activation: f(h), and its derivative.
 
     Attributes
     ----------
@@ -250,5 +250,5 @@ class DenseStack:
 
 
 def _blocks(n: int) -> list[slice]:
-    """Rows a few at a time: what all layers give is held for these alone."""
+    """Rows in small batches, so that the values of all layers are held for few rows at a time."""
     return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)] or [slice(0, 0)]

@@ -1,4 +1,4 @@
-"""Hard min-pooling: the k nearest centers make the outlierness, all others have no part in it.
+"""Hard min-pooling: only the k nearest centers determine the outlierness.
 
 A pooling sees, for each row, the distances d (n, k) to its k nearest centers in ascending order and which
 centers they are. The soft min-pooling of the kernels has no object: it is what a network does without one.
@@ -38,7 +38,7 @@ class Pooling(ABC):
     @property
     @abstractmethod
     def k(self) -> int:
-        """How many neighbours count."""
+        """Number of neighbours that count."""
 
     @abstractmethod
     def assignment(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Poolings that a network has learned: what it makes of the distances to the k nearest centers."""
+"""Poolings that a network has learned: functions of the distances to the k nearest centers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedPooling(Pooling):
-    """A pooling whose weights follow from the distances by a network.
+    """A pooling whose weights a network computes from the distances.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class LearnedMean(LearnedPooling):
         return np.asarray(self.explained(d, neighbors).sum(axis=1))
 
     def explained(self, d: Floats, neighbors: Indices) -> Floats:  # noqa: ARG002
-        """Δ = w d."""
+        """Assignment p = 1/k: it names the neighbours that a row is compared with, not their weights."""
         return np.asarray(self.network.forward(d) * d)
 
     def unexplained(self, d: Floats, neighbors: Indices) -> Floats:  # noqa: ARG002

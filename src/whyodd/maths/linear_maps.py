@@ -38,7 +38,7 @@ class LinearMap:
         self.matrix = _checked(matrix)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor: the way back is computed anew.
+        # Through the constructor, so that the way back is recomputed.
         return LinearMap, (self.matrix,)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class LinearMap:
         return int(self.matrix.shape[0])
 
     def then(self, matrix: Any) -> LinearMap:
-        """A B: first this map, then another one."""
+        """A B: this map first, then another one."""
         return LinearMap(sparse.csr_array(matrix) @ self.matrix)
 
     @cached_property
@@ -70,7 +70,7 @@ class LinearMap:
 
     @property
     def outside(self) -> sparse.csr_array:
-        """(d_z, r): orthonormal directions that no y reaches; ``Z @ outside`` is the part no variable has."""
+        """(d_z, r): orthonormal directions that no y reaches; ``Z @ outside`` is the part of no variable."""
         return self._inverse.outside
 
     @cached_property
@@ -109,7 +109,7 @@ class _Entries:
         self.values.append(values)
 
     def add_block(self, rows: Indices, columns: Indices, block: Floats) -> None:
-        """Entries where some rows and columns cross."""
+        """Entries at the crossings of some rows and columns."""
         self.add(np.repeat(rows, columns.size), np.tile(columns, rows.size), block.ravel())
 
     def matrix(self, shape: tuple[int, int]) -> sparse.csr_array:
@@ -131,7 +131,7 @@ def _checked(matrix: Any) -> sparse.csr_array:
 
 
 def _invert_by_blocks(matrix: sparse.csr_array) -> _Inverse:
-    """Pseudo-inverse block by block: columns only scaled keep clear of those that mix, and of their sizes."""
+    """Pseudo-inverse block by block, so that columns that are only scaled do not mix with others."""
     n_out, n_in = matrix.shape
     alone, rest = _split_lone_entries(matrix)
     shortest, outside = _Entries(), _Entries()
@@ -148,7 +148,7 @@ def _invert_by_blocks(matrix: sparse.csr_array) -> _Inverse:
 
 
 def _split_lone_entries(matrix: sparse.csr_array) -> tuple[sparse.coo_array, sparse.csr_array]:
-    """Entries that are alone in their row and in their column, and a matrix of all others."""
+    """Entries alone in their row and in their column, and a matrix of all others."""
     entries = matrix.tocoo()
     in_row = np.diff(matrix.indptr)[entries.row]
     in_column = np.bincount(entries.col, minlength=matrix.shape[1])[entries.col]
@@ -161,7 +161,7 @@ def _split_lone_entries(matrix: sparse.csr_array) -> tuple[sparse.coo_array, spa
 
 
 def _connected_blocks(matrix: sparse.csr_array) -> Iterator[tuple[Indices, Indices]]:
-    """Rows and columns that hang together through entries, block by block."""
+    """Rows and columns connected through entries, block by block."""
     n_out = matrix.shape[0]
     both = sparse.block_array([[None, matrix], [matrix.T, None]], format="csr")
     count, label = connected_components(both, directed=False)
@@ -182,7 +182,7 @@ def _pseudo_inverse(block: Floats) -> tuple[Floats, Floats]:
     scaled = block / rows[:, None]
     columns = np.abs(scaled).max(axis=0) if n_out >= n_in else np.ones(n_in)
     inverse, beyond = _by_singular_values(scaled / columns)
-    if beyond.shape[1] > max(n_out - n_in, 0):  # not of full rank: scaling would change what is shortest
+    if beyond.shape[1] > max(n_out - n_in, 0):  # not of full rank: scaling would change the shortest cause
         return _by_singular_values(block)
     return inverse / columns[:, None] / rows, beyond
 

@@ -1,4 +1,4 @@
-"""Weight, mean and scatter of rows that come in parts."""
+"""Weight, mean and scatter of rows that arrive in parts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Moments:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> Moments:
-        """Of rows (n, d), counted by weights (n,)."""
+        """Moments of rows (n, d), counted by weights (n,)."""
         n, d = X.shape
         total = float(n if weights is None else weights.sum())
         if total == 0.0:
@@ -56,7 +56,7 @@ class Moments:
         return self.scatter / self.weight
 
     def merge(self, other: Moments) -> Moments:
-        """Of the rows of both."""
+        """The moments of both sets of rows together."""
         if 0.0 in (self.weight, other.weight):
             return other if self.weight == 0.0 else self
         total, gap = self.weight + other.weight, other.mean - self.mean

@@ -1,4 +1,4 @@
-"""Integrated gradients: what each variable has contributed on the straight way from one point to another."""
+"""Integrated gradients: the contribution of each variable along the straight line between two points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Pieces of the way at first, and how often a piece is halved at most.
+# Pieces of the path at first, and how often a piece is halved at most.
 _PIECES = 8
 _HALVINGS = 12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)

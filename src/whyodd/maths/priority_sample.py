@@ -1,4 +1,4 @@
-"""A sample of rows that come in parts: whichever way the parts are merged, the same rows are kept."""
+"""A sample of rows that arrive in parts: whichever way parts are merged, the same rows are kept."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class PrioritySample:
         return sample._reduced()
 
     def forgetting(self, half_life: float) -> PrioritySample:
-        """The same rows, which are forgotten from now on; so far nothing was."""
+        """The same rows, from now on with forgetting; so far nothing was forgotten."""
         later = self.now * (_LN2 / half_life)
         return replace(
             self, half_life=half_life, keys=self.keys - later, bar=self.bar - later, origin=self.now
@@ -138,7 +138,7 @@ class PrioritySample:
 
     @property
     def estimated_weights(self) -> Floats:
-        """What each row kept stands for (k,): w, or more if it also stands for rows that were left out.
+        """The weight that each kept row stands for (k,): w, or more if it also stands for dropped rows.
 
         Any sum over all rows, weighted by w 2^(-age/H), has the sum over those kept as an unbiased estimate.
         """
@@ -153,14 +153,14 @@ class PrioritySample:
         return -max(self.now, 0.0) * (_LN2 / self.half_life)
 
     def _reduced(self) -> tuple[PrioritySample, Indices]:
-        """The sample without rows beyond the capacity, or forgotten; and the rows kept, in their order."""
+        """The sample without rows that exceed the capacity or are forgotten; and the kept rows, in order."""
         bar = self.bar
         if self.keys.size > self.capacity:
             bar = min(bar, float(np.partition(self.keys, self.capacity)[self.capacity]))
         kept = np.flatnonzero(self.keys < bar)
         if self.weights is None and math.isfinite(self.half_life):
             kept = kept[self.keys[kept] <= self._latest]
-            bar = bar if bar <= self._latest else math.inf  # what was left out is forgotten by now
+            bar = bar if bar <= self._latest else math.inf  # the rows that were left out are forgotten by now
         kept = kept[np.lexsort((self.row[kept], self.part[kept]))]
         self._check_different(kept)
         used, part = np.unique(self.part[kept], return_inverse=True)
@@ -209,7 +209,7 @@ def part_number(part: int | Sequence[int]) -> tuple[int, ...]:
 
 def _uniform(n: int, seed: int, part: tuple[int, ...], first_row: int) -> Floats:
     """Random numbers in (0, 1] (n,) of a part's rows from ``first_row`` on."""
-    # Seeds that differ by zeros at the end are the same to NumPy: the length tells them apart.
+    # NumPy treats seeds that differ by trailing zeros as equal; the length distinguishes them.
     bits = np.random.PCG64(np.random.SeedSequence([seed, len(part), *part]))
     return 1.0 - np.random.Generator(bits.advance(first_row)).random(n)
 

@@ -1,4 +1,4 @@
-"""Centers and scales of columns that gross values cannot move, and distances that stay finite beyond them."""
+"""Centers and scales of columns that resist gross values, and distances that stay moderate beyond them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # A scale is the range between two quantiles, this one and its mirror image.
 _TAIL = 0.1
-# Beyond so many scales distances grow as a root: a far value counts as far, but one alone does not decide
+# Beyond this many scales, distances grow as a root: a far value counts as far, but it alone does not decide
 # about all others.
 FAR = 15.0
 

@@ -1,4 +1,4 @@
-"""Distances other than Euclidean ones that grow with a sum of terms, one for each variable."""
+"""Distances other than Euclidean that increase with a sum of terms, one per variable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def canberra(x: Floats, u: Floats) -> Floats:
 
 
 def chebyshev(x: Floats, u: Floats) -> Floats:
-    """1 for the largest difference, in which the others have no part; the same for several."""
+    """1 for the largest difference, and for others equal to it; 0 for the rest."""
     gaps = np.abs(x - u)
     return np.asarray(gaps == gaps.max(axis=1, keepdims=True), dtype=np.float64)
 

@@ -59,13 +59,13 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
     def _fit(
         self, X: Points, sample_weight: NDArray[np.float64] | None, previous: DistanceNetwork | None
     ) -> tuple[DistanceNetwork, float]:
-        """Network of the training rows and the outlierness at which the model itself would cut.
+        """Network of the training rows, and the model's own threshold on the outlierness.
 
         ``previous`` is the network of an earlier fit, for a warm start.
         """
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Fit to (mostly) normal rows, without feedback that an earlier fit was given.
+        """Fit to (mostly) normal rows; feedback from before is dropped.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         return self
 
     def _remember(self, X: Points, weights: NDArray[np.float64] | None) -> None:
-        """Keep what ``partial_fit`` will go on from; nothing, unless a model cannot do without."""
+        """Keep what ``partial_fit`` needs to continue; by default nothing."""
 
     def _checked_rows(
         self, X: Any, sample_weight: Any, **keywords: Any
@@ -103,7 +103,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
     def _settle(
         self, network: DistanceNetwork, threshold: float, X: Points, weights: NDArray[np.float64] | None
     ) -> None:
-        """Be the model with this network, and this threshold unless a share of the rows decides."""
+        """Become the model with this network, and this threshold unless a share of the rows decides."""
         if self.contamination is not None:
             threshold = _cut(network.outlierness(X), weights, self.contamination)
         self.threshold_ = threshold

@@ -1,4 +1,4 @@
-"""A committee of views that finds what is odd, also in tables that hold their own outliers."""
+"""A committee of views that finds odd rows, even in tables that contain outliers."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 # Wide neighbourhoods hold a tenth of the rows, and enough that no single row decides.
 _WIDE_SHARE, _FEWEST_NEIGHBORS, _LOCAL_NEIGHBORS = 0.1, 10, 5
-# Neighbourhoods have three quarters of the say; of rows that are trusted, the nearest few most of that.
+# Neighbourhoods have three quarters of the weight; for trusted rows, the nearest few have most of that.
 _WEIGHTS = {"neighbours": 9.0, "columns": 1.0, "residuals": 1.0, "pairs": 1.0}
 _TRUSTED_WEIGHTS = {**_WEIGHTS, "neighbours": 6.0, "nearest rows": 12.0}
-# Rounds of leaving out the oddest fifth, and rows below which nothing is left out.
+# Rounds of leaving out the oddest fifth, and the number of rows below which nothing is left out.
 _ROUNDS, _SUSPECTS, _FEW_ROWS = 2, 0.2, 10
 # Rows that are learned from, and those that are trusted.
 _MOST_ROWS = {False: 1_000, True: 4_000}
 # A usual value is worth half a nat. Pairs surprise so seldom that their usual surprise is no measure, unless
-# all rows are trusted: one row that breaks a rule would be odder than a gross value.
+# all rows are trusted: otherwise one row that breaks a rule would be odder than a gross value.
 _NATS = 0.5
-# The oddest rows, which do not tell what is usual; and the most relevant values of each column.
+# The oddest rows, which do not count as usual; and the most relevant values of each column.
 _ODD, _EXTREME = 0.05, 0.01
-# Correlations need so many rows for each column.
+# Rows per column that correlations need.
 _ROWS_PER_COLUMN = 10
-# What is added to the usual relevance of a variable: of a number a thousandth of the mean, for those that
-# are never relevant; of a group the median, so that a rare category is no more than surprising.
+# Added to the usual relevance of a variable. For a number a thousandth of the mean, since some are never
+# relevant; for a group the median, so that a rare category is no more than surprising.
 _FLOOR_OF_NUMBERS, _FLOOR_OF_GROUPS = 1e-3, 1.0
 
 
@@ -59,30 +59,31 @@ class Committee(InParts):
     """Committee of distance networks and other views of a row: o(x) is how many times as odd as usual it is.
 
     Its views are wide neighbourhoods (the mean distance to the nearest tenth of the rows), each column by
-    itself, each column given all others (where rows suffice), and pairs of columns that depend on each
-    other; for trusted rows also the nearest few. Each view's relevance of each variable is divided by its
-    usual size on normal rows that the view has not learned, and summed: a weighted mean over views, of
-    which neighbourhoods have three quarters.
+    itself, each column given all others (if there are enough rows), and pairs of columns that depend on
+    each other; for trusted rows also the nearest few. Each view's relevance of a variable is divided by its
+    usual size on normal rows that the view has not learned. The results are summed with weights, of which
+    neighbourhoods have three quarters.
 
-    Gross values move nothing: columns are centered by medians and scaled by the range of their middle, and
-    the oddest fifth of the rows is left out twice before the last fit. Far distances grow as a root.
+    The committee resists gross values: columns are centered by medians and scaled by the range of their
+    middle, the oddest fifth of the rows is left out twice before the last fit, and far distances grow as a
+    root.
 
-    ``partial_fit`` keeps twice ``max_rows`` of the rows, as many as the committee learns from and compares
-    with. These are drawn at random in any case, so that learning in parts adds no error.
+    ``partial_fit`` keeps twice ``max_rows`` of the rows: those to learn from, and those to compare them with.
+    A committee draws its rows at random anyway, so learning in parts adds no error.
 
     Parameters
     ----------
     trusted : bool, default False
-        Whether all rows given to ``fit`` are known to be normal: none is left out, and small neighbourhoods
-        count too.
+        Whether all rows given to ``fit`` are known to be normal. If so, none is left out, and small
+        neighbourhoods count, too.
     groups : sequence of sequences of int, optional
         Columns that are one variable together, such as those of an encoded category. They are not scaled.
     variables : sequence of int of length d, optional
-        What each column is of, where that is more than a group: a number and the mark of its gaps are one to
-        people, and no pair. By default groups and the other columns.
+        The variable of each column, if variables are more than groups: people see a number and the mark of
+        its gaps as one variable, so they do not form a pair. By default groups and the other columns.
     max_rows : int, optional
-        The committee learns from at most so many rows, drawn at random; by default 1,000, or 4,000 that are
-        trusted: small neighbourhoods need many rows.
+        Most rows that the committee learns, drawn at random; by default 1,000, or 4,000 if they are trusted,
+        since small neighbourhoods need many rows.
     false_alarms : float, default 0.01
         Share of normal rows that exceed the threshold.
     contamination : float, optional
@@ -93,7 +94,7 @@ class Committee(InParts):
     Attributes
     ----------
     distribution_ : ScoreDistribution
-        Of the outlierness of rows that were not learned.
+        The outlierness of rows that were not learned.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class Committee(InParts):
 
     @property
     def _most_kept(self) -> int:
-        """Of ``partial_fit``: rows to learn from, and as many to compare them with."""
+        """For ``partial_fit``: twice ``max_rows``, to learn from and to compare with."""
         self._check_parameters()
         return 2 * self._most_learned
 
@@ -201,7 +202,7 @@ class Committee(InParts):
         return owner, np.arange(owner.max() + 1) < len(groups)
 
     def _variables(self, owner: Indices) -> Indices:
-        """What each column is of (d,)."""
+        """The kind of each column (d,)."""
         if self.variables is None:
             return owner
         found = np.asarray(self.variables)
@@ -220,7 +221,7 @@ class Committee(InParts):
 
 
 class _Learning:
-    """Rows that a committee is learned from, in rounds."""
+    """The rows that train a committee, in rounds."""
 
     def __init__(
         self,
@@ -278,10 +279,10 @@ class _Learning:
         return committee, total
 
     def _scores(self, Z: Floats) -> dict[str, tuple[str, Any] | None]:
-        """Views of the rows kept, by name; None for those that too few rows allow."""
+        """Views of the kept rows, by name; None where there are too few rows."""
         m = len(Z)
         wide = min(max(round(_WIDE_SHARE * m), _FEWEST_NEIGHBORS), m - 1)
-        # Those of a group are not independent of each other, and what never varies cannot be foretold.
+        # Columns of a group depend on each other, and a column that never varies cannot be predicted.
         numbers = np.flatnonzero(~self.is_group[self.owner] & (Z.std(axis=0) > 0.0))
         suffice = m >= _ROWS_PER_COLUMN * numbers.size and numbers.size > 1
         return {
@@ -294,14 +295,14 @@ class _Learning:
 
     @cached_property
     def _pairs(self) -> Pairs | None:
-        """Of all rows: without suspects, what is rare in both of two columns would seem never to happen."""
+        """Pairs of all rows: without the suspects, a value rare in both columns would seem impossible."""
         if len(self.first) < 4 * _FEW_ROWS:
             return None
         pairs = Pairs.of(self.Z[self.first], self.variables)
         return pairs if len(pairs.pairs) else None
 
     def _usual(self, relevance: Floats) -> Floats:
-        """Usual relevance of each column (d,): that of the variable it belongs to, and a little more.
+        """Usual relevance of each column (d,): that of its variable, plus a small amount.
 
         It is the root mean square, so that far values are less of a surprise in columns with heavy tails.
         Rows left out as suspects count: they are too many to be all odd. Gross values do not. Unless rows are
@@ -325,7 +326,7 @@ class _Learning:
 
 
 def _distinct(X: Floats) -> tuple[Indices, Indices]:
-    """Rows that count as different (m,), and the place among them of each of the rows (n,).
+    """Distinct rows (m,), and the place of each row among them (n,).
 
     Equal rows are one: copies are no evidence for each other. But those that are more than a tenth of all
     are a neighbourhood of their own, and all of them count.
@@ -339,11 +340,11 @@ def _distinct(X: Floats) -> tuple[Indices, Indices]:
 
 
 def _copies(X: Floats, centers: Floats, rows: Indices) -> Indices:
-    """Rows equal to a center that is none of them (c, 2): the row, and the center.
+    """Rows equal to a center that are not centers themselves (c, 2): the row, and the center.
 
     Centers that are equal to each other have no copies: see ``_distinct``.
     """
-    # Equal rows have equal sums of products; those that are equal by chance are sorted out below.
+    # Equal rows have equal sums of products; chance matches are removed below.
     factors = np.random.default_rng(0).random(X.shape[1])
     keys = np.einsum("ij,j->i", X, factors)
     of_centers, first, counts = np.unique(keys[rows], return_index=True, return_counts=True)

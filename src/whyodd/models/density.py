@@ -1,4 +1,4 @@
-"""What detectors that estimate a density share: the log-density itself."""
+"""What detectors that estimate a density share: the log-density."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from whyodd.compute.soft.passes import Scores
+    from whyodd.compute.work import Scores
     from whyodd.kernels import Kernel
 
 
 def log_normaliser(kernel: Kernel, d: int) -> float:
-    """-log ∫ k(‖x‖) dx over d dimensions: -infinity if the integral is infinite, NaN if it is not known."""
+    """-log ∫ k(‖x‖) dx over d dimensions: -infinity if the integral is infinite, NaN if unknown."""
     try:
         return -kernel.log_volume(d)
     except NotImplementedError:
@@ -27,7 +27,7 @@ def log_normaliser(kernel: Kernel, d: int) -> float:
 
 
 def _may_have_a_density(model: Any) -> bool:
-    """Whether there is no sign yet that the kernel cannot be normalised."""
+    """Whether nothing yet shows that the kernel cannot be normalised."""
     return not hasattr(model, "network_") or math.isfinite(model.network_.offset)
 
 
@@ -51,10 +51,10 @@ class DensityDetector(DistanceDetector):
         return float(self.log_density(X).mean())
 
     def log_density(self, X: Any) -> NDArray[np.float64]:
-        """Log-density log p(x) (n,), normalised over the whole space; as learned, without feedback."""
+        """Log-density log p(x) (n,), normalised over the whole space; without feedback."""
         values = self._checked(X)
         if math.isnan(self.network_.offset):
-            self.network_.kernel.log_volume(self.n_features_in_)  # says why there is none
+            self.network_.kernel.log_volume(self.n_features_in_)  # raises an error that says why
         if not math.isfinite(self.network_.offset):
             raise ValueError(
                 f"{self.network_.kernel} has an infinite integral over {self.n_features_in_} dimension(s), "

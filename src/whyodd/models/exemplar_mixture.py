@@ -50,7 +50,7 @@ class ExemplarMixture(DensityDetector):
     max_iter : int, default 10,000
         Largest number of iterations.
     memory_mb : float, default 2000
-        Bound on the similarities that are kept; beyond it they are computed anew in each iteration.
+        Bound on the similarities that are kept; beyond it they are recomputed in each iteration.
     contamination : float, optional
         Share of training rows that ``predict`` calls outliers. None cuts where a tenth of the training rows,
         each without its own part in the weights, would be outliers, as will be about a tenth of new normal
@@ -164,7 +164,7 @@ def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceN
 def _own_shares(
     alpha: NDArray[np.float64], log_g: NDArray[np.float64], counts: NDArray[np.float64], kernel: Kernel
 ) -> NDArray[np.float64]:
-    """What one row adds to the weight α_i = Σ_r w_r p_ri of the exemplar it is: w_i p_ii."""
+    """The contribution of a row to the weight α_i = Σ_r w_r p_ri of the exemplar it is: w_i p_ii."""
     own_assignment = alpha * np.exp(kernel.log_height - log_g)
     return np.asarray(np.minimum(np.minimum(counts, 1.0) / counts.sum() * own_assignment, alpha))
 

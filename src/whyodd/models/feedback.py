@@ -1,4 +1,4 @@
-"""What detectors learn from single rows that people judge: accept, reject, forget."""
+"""How detectors learn from single rows that people judge: accept, reject, forget."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Rows that a sentence names.
+# Rows named in a sentence.
 _ROWS_TOLD = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What a judgement did.
+    """The effect of a judgement.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Effect:
 
     @property
     def _agreed_told(self) -> str:
-        """Rows of which nothing new was said."""
+        """The effect if nothing new was said."""
         if self.n_agreed == 0 or not self.judgement.is_normal:
             return ""
         if self.n_agreed == self._n_judged:
@@ -93,11 +93,11 @@ def _listed(rows: Sequence[int], names: Callable[[int], str]) -> str:
 
 
 class TakesFeedback:
-    """Detector that can be told of single rows that they are normal, or odd.
+    """Detector that can be told that single rows are normal, or odd.
 
     What it has learned stays as it is, and so do its threshold and the distribution of normal scores.
     Accepting can only lower scores, so that p-values grow and false alarms are at most as many as promised.
-    Rows near rejected ones are odd because people said so, beyond that promise: what changes is told.
+    Rows near rejected ones are odd because people said so, beyond that promise: the effect is reported.
     """
 
     network_: Any
@@ -106,12 +106,12 @@ class TakesFeedback:
 
     @property
     def feedback_(self) -> tuple[Judgement, ...]:
-        """What people said, in the order they said it."""
+        """The judgements, in the order they were made."""
         check_is_fitted(self)
         return self.network_.judgements if isinstance(self.network_, JudgedScore) else ()
 
     def accept(self, rows: Any, *, note: str = "") -> Effect:
-        """Make rows that were called odd part of what is normal, and rows like them.
+        """Make odd rows, and rows like them, part of what is normal.
 
         A row that is nearer to an accepted one than to what was learned is less odd, by as much as it is.
 
@@ -139,11 +139,11 @@ class TakesFeedback:
         return judge(self, self._checked(rows), note, is_normal=True)
 
     def reject(self, rows: Any, *, note: str = "") -> Effect:
-        """Make rows odd, and rows like them odder; the opposite of :meth:`accept`."""
+        """Make rows odd, and rows like them more so; the opposite of :meth:`accept`."""
         return judge(self, self._checked(rows), note, is_normal=False)
 
     def forget(self, id: int) -> Judgement:  # noqa: A002 - what feedback_ calls it
-        """Take back what was said, by its ``id`` in ``feedback_``.
+        """Undo a judgement by its ``id`` in ``feedback_``.
 
         The model is then as if it had never been said, to the last bit.
         """
@@ -155,12 +155,12 @@ class TakesFeedback:
         return known[id]
 
     def _take(self, judgements: Sequence[Judgement]) -> None:
-        """Be the model with these judgements alone."""
+        """Become the model with exactly these judgements."""
         self.network_ = judged(self.network_, judgements, float(self.threshold_))
 
 
 def judge(detector: TakesFeedback, rows: Points, note: str, *, is_normal: bool) -> Effect:
-    """Tell a detector what rows are, as they reach it; other rows are those that it has kept of training."""
+    """Give a detector judgements of rows, as they reach it; the effect is measured on its training rows."""
     inputs = np.asarray(to_dense(rows), dtype=np.float64)
     before, threshold = detector.network_, detector.threshold_
     kept = _KeptRows.of(learned(before))
@@ -171,7 +171,7 @@ def judge(detector: TakesFeedback, rows: Points, note: str, *, is_normal: bool) 
 
 
 def add_judgement(detector: TakesFeedback, inputs: Floats, note: str, *, is_normal: bool) -> Judgement:
-    """Tell a detector what rows are, without a look at others."""
+    """Give a detector judgements of rows, without measuring the effect on others."""
     check_is_fitted(detector)
     said = {*keys_of(inputs)}
     for one in detector.feedback_:
@@ -208,7 +208,7 @@ class _KeptRows(NamedTuple):
 
     @classmethod
     def of(cls, network: Any) -> _KeptRows:
-        """Those of what was learned; none if it has kept none."""
+        """The training rows that were kept; none if the model keeps none."""
         rows = getattr(network, "rows", None)
         if rows is None:
             return cls(np.empty((0, network.n_features)), np.empty(0, dtype=np.intp), {}, False)
@@ -223,7 +223,7 @@ class _KeptRows(NamedTuple):
         return np.array([self.keys.get(key, -1) for key in keys_of(inputs)], dtype=np.intp)
 
     def changed(self, before: Any, after: Any, inputs: Floats, threshold: float) -> Indices:
-        """Training rows that are called otherwise than before, without those that were judged."""
+        """Training rows whose verdict has changed, without the judged ones."""
         if not len(self.rows):
             return self.rows
         own = self.own(self.centers)
@@ -235,4 +235,4 @@ class _KeptRows(NamedTuple):
 
 def keys_of(rows: Floats) -> list[bytes]:
     """Rows as bytes, equal for equal rows."""
-    return [row.tobytes() for row in rows + 0.0]  # there is one zero, not two
+    return [row.tobytes() for row in rows + 0.0]  # one zero, not also -0

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.covariance import MinCovDet
 
 from whyodd.kernels import Exponential
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Rows from which on a threshold is told by those that came after fit.
+# Kept rows needed to set a threshold anew; with fewer, the earlier threshold stays.
 _FEW_ROWS = 100
 COVARIANCES = ("diagonal", "full", "robust")
 
@@ -122,7 +121,7 @@ class Gaussian(InParts, DensityDetector):
 
     def _remember(self, X: Points, weights: Floats | None) -> None:
         seen = self._seen(X, weights)
-        # Where moments suffice, a model that is given away holds no rows.
+        # If moments suffice, a model that is passed on holds no rows.
         needs_rows = self.covariance == "robust" or self.contamination is not None
         self.seen_ = seen if needs_rows else seen.without_rows()
 
@@ -155,7 +154,9 @@ class Gaussian(InParts, DensityDetector):
         )
 
     def _robust(self, rows: Floats) -> tuple[Floats, Floats]:
-        # Powers of two round nothing; determinants of columns in very different units would mislead it.
+        from sklearn.covariance import MinCovDet
+
+        # Powers of two do not round; determinants of columns in very different units would mislead.
         unit = np.exp2(np.rint(np.log2(rows.std(axis=0))))
         estimator = MinCovDet(support_fraction=self.support_fraction, random_state=self.random_state)
         fitted = estimator.fit(rows / unit)

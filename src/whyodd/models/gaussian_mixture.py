@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn import mixture
 
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.models.density import DensityDetector
@@ -111,6 +110,8 @@ class GaussianMixture(DensityDetector):
         return network, usual_threshold(network.outlierness(merged.rows), merged.weights)
 
     def _unfitted(self) -> Any:
+        from sklearn import mixture
+
         return mixture.GaussianMixture(
             n_components=self.n_components,
             covariance_type=self.covariance_type,
@@ -134,7 +135,7 @@ class GaussianMixture(DensityDetector):
 
 
 def _widened(metric: Metric, columns: NDArray[np.intp], d: int) -> Metric:
-    """The same metric over d columns, of which those not among ``columns`` do not count."""
+    """The same metric over d columns; those not among ``columns`` do not count."""
     narrow = metric.matrix if isinstance(metric, LinearMetric) else metric.factors
     wide = np.zeros((*narrow.shape[:-1], d))
     wide[..., columns] = narrow

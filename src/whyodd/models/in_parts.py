@@ -25,7 +25,7 @@ _MOST_KEPT = 10_000
 
 
 class InParts(DistanceDetector):
-    """Detector with ``partial_fit``: it keeps a sample of all rows that came, and is fitted to the sample.
+    """Detector with ``partial_fit``: it keeps a sample of all rows so far, and is fitted to the sample.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class InParts(DistanceDetector):
         *,
         forget: float | None = None,
     ) -> Self:
-        """Learn from further rows; the first call starts or goes on from ``fit``, and ``fit`` starts anew.
+        """Learn from further rows; the first call starts, or continues after ``fit``, which starts over.
 
         The result does not depend on how the rows are cut into parts. As long as all rows fit into the sample
         (10,000; of a :class:`whyodd.Committee` twice ``max_rows``), and none is forgotten, it is that of
@@ -60,7 +60,7 @@ class InParts(DistanceDetector):
         sample_weight : array of shape (n,), optional
             How much each row counts.
         forget : float, optional
-            Half-life in rows: a row that came so many rows ago counts half. The same in all calls, or in all
+            Half-life in rows: a row this many rows ago counts half. The same in all calls, or in all
             from some call on: what was learned before is as of then.
 
         Returns
@@ -110,7 +110,7 @@ class InParts(DistanceDetector):
         if self._repeats:
             X, weights = X[repeated_rows(weights, X.shape[0], type(self).__name__)], None
         elif weights is None and forget is not None:
-            weights = np.ones(X.shape[0])  # older rows will count less than that
+            weights = np.ones(X.shape[0])  # older rows will have smaller weights
         seen = SeenRows.of(
             X,
             weights,
@@ -123,14 +123,14 @@ class InParts(DistanceDetector):
         return seen if known is None else known.then(seen)
 
     def _seen_in_fit(self) -> SeenRows:
-        """What ``fit`` was given, of a model that did not keep it for this."""
+        """The rows given to ``fit``, for a model that did not keep them for this."""
         raise ValueError(
             f"This {type(self).__name__} keeps nothing for partial_fit to continue from: it comes from "
             "whyodd.auto or an earlier version. Fit a new one, or learn tables in parts with TableSummary."
         )
 
     def _suffices(self, seen: SeenRows) -> bool:
-        """Whether there are rows enough for a model."""
+        """Whether there are enough rows for a model."""
         return int(seen.rows.shape[0]) >= 2
 
     def _fit_seen(self, seen: SeenRows) -> tuple[DistanceNetwork, float]:

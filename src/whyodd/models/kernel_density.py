@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from whyodd.models.bandwidth.kernel_choice import density_kernel
 from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_bandwidth
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Scores
+    from whyodd.compute.work import Scores
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth.rules import SigmaRule
     from whyodd.models.fitting.seen_rows import SeenRows
 
 
-# What rounding may change of log g at a threshold, many times over.
+# Many times the rounding error of log g at a threshold.
 _ROUNDING = 1e-12
 
 
@@ -153,7 +152,7 @@ class KernelDensity(InParts, DensityDetector):
         counts = np.ones(merged.rows.shape[0]) if merged.weights is None else merged.weights
         self.weight_ = float(counts.sum())
         alpha = counts / counts.sum()
-        # A row's own share is that of one row, also if it has copies: they stay.
+        # A row's own share is that of one row, even if it has copies, which stay.
         shares = np.minimum(counts, 1.0) / counts.sum()
         network = _network(X, merged.spread(alpha), self.kernel_)
         return network, soft_threshold(merged, alpha, shares, self.kernel_, network.n_centers)
@@ -171,6 +170,8 @@ def _log_inlierness_at(o: float, kernel: Kernel, m: int) -> float:
     def excess(log_g: float) -> float:
         return float(kernel.outlierness(np.asarray(log_g), m)) - o
 
+    from scipy.optimize import brentq
+
     with np.errstate(over="ignore"):
         if excess(-o) == 0.0:  # o = -log g, as for most kernels, to the last bit
             return -o
@@ -178,7 +179,7 @@ def _log_inlierness_at(o: float, kernel: Kernel, m: int) -> float:
         while excess(high - width) < 0.0:
             width *= 2.0
         found = brentq(excess, high - width, high, xtol=1e-14) if excess(high) < 0.0 else high
-    # A row on the threshold is not called an outlier by rounding.
+    # Rounding must not make a row on the threshold an outlier.
     return float(found) - _ROUNDING
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Parts of the rows, of which each is scored by a model of the others; rows scored where some were not drawn.
+# Parts of the rows, each scored by a model of the others; and rows scored if some were not drawn.
 _PARTS, _SCORED_ROWS = 5, 2000
 # Variance below this part of the largest is rounding.
 _NO_VARIANCE = 1e-12
@@ -49,7 +49,7 @@ class KernelPCA(DistanceDetector):
         scikit-learn's gamma. A function is given the training rows. Rows on thin curved sheets need a
         bandwidth as narrow as the sheets are curved.
     max_rows : int, default 2000
-        Components are those of at most so many different rows, drawn at random: their cost grows with the
+        Number of distinct rows, drawn at random, that components come from at most: their cost grows with the
         cube, that of a score with the number of rows times that of components.
     contamination : float, optional
         Share of training rows that ``predict`` calls outliers. None cuts where a tenth of the rows would be
@@ -114,7 +114,7 @@ class KernelPCA(DistanceDetector):
         merged = merge_equal_rows(X, sample_weight)
         rows = np.asarray(merged.rows, dtype=np.float64)
         weights = np.ones(len(rows)) if merged.weights is None else merged.weights
-        # By their values alone, so that their order decides nothing.
+        # Sorted by value, so that their order does not matter.
         order = np.lexsort(rows.T[::-1])
         order = np.random.default_rng(self.random_state).permutation(order)
         rows, weights = rows[order], weights[order]

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from whyodd.compute.points import is_sparse
 from whyodd.maths.hard_poolings import LocalReach
@@ -99,6 +98,8 @@ def local_reach(points: Points, k: int) -> LocalReach:
     wide = points.astype(np.float64)
     if not is_sparse(points):
         wide = wide - wide.mean(axis=0)  # search by matrix products loses digits far from the origin
+    from sklearn.neighbors import NearestNeighbors
+
     distances, neighbors = NearestNeighbors(n_neighbors=k).fit(wide).kneighbors()
     reaches = distances[:, -1]
     reachability = np.maximum(distances, reaches[neighbors]).mean(axis=1)

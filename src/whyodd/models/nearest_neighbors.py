@@ -117,7 +117,7 @@ class KNearestNeighbors(InParts):
         >>> KNearestNeighbors.distance_based(0.75, 3.0).fit(X).predict(X)
         array([ 1,  1,  1, -1])
         """
-        # 1 - 0.9 is not quite 0.1: what people write has few digits.
+        # 1 - 0.9 is not exactly 0.1: written shares have few digits.
         return cls(round(1.0 - fraction, 12), "kth", threshold=distance)
 
     def _fit(
@@ -143,7 +143,7 @@ class KNearestNeighbors(InParts):
     def _count(self, n: int) -> int:
         if isinstance(self.n_neighbors, Integral):
             return fewer_than_rows(int(self.n_neighbors), n)
-        # Of a product that is a whole number but for rounding, the whole number.
+        # A product that is a whole number up to rounding counts as one.
         return math.floor(round(self.n_neighbors * n, 9)) + 1
 
     def _check_parameters(self) -> None:

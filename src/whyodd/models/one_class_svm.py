@@ -12,7 +12,6 @@ import numpy as np
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
-from whyodd.compute.training.one_class import solve_one_class
 from whyodd.models.bandwidth.kernel_choice import choose_kernel
 from whyodd.models.bandwidth.rules import bandwidth
 from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_gamma
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth.rules import SigmaRule
 
-# What rounding may change of an inlierness, in training (float32 similarities) and when rows are scored.
+# Rounding error of an inlierness, in training (float32 similarities) and in scoring.
 _ROUNDING = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-5}
 
 
@@ -163,7 +162,7 @@ class OneClassSVM(DistanceDetector):
         alpha = merged.spread(solution.alpha)
         self._describe(solution, alpha, kernel)
         network = _network(X, alpha, kernel)
-        # A row on the boundary is not called an outlier by rounding.
+        # Rounding must not make a row on the boundary an outlier.
         boundary = solution.rho * (1.0 - _ROUNDING[np.dtype(X.dtype)])
         return network, float(kernel.outlierness(np.log(boundary), network.n_centers))
 
@@ -242,6 +241,13 @@ def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceN
     return DistanceNetwork(
         X[support], kernel=kernel, log_weights=np.log(alpha[support]), rows=support, n_rows=X.shape[0]
     )
+
+
+def solve_one_class(*arguments: Any, **keywords: Any) -> OneClassSolution:
+    """The solver of ``compute/training``, which loads compiled code."""
+    from whyodd.compute.training import one_class
+
+    return one_class.solve_one_class(*arguments, **keywords)
 
 
 def _start(previous: DistanceNetwork | None, n: int) -> NDArray[np.float64] | None:

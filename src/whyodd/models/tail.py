@@ -1,4 +1,4 @@
-"""How rare an outlierness is among normal rows, beyond the largest that was seen too."""
+"""How rare an outlierness is among normal rows, even beyond the largest one seen."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 # Above the quantile that this share exceeds, a fitted tail takes over from what was seen.
 _TAIL = 0.05
-# Shapes of the tail: exponential at the lightest, so that nothing is impossible, and with a mean.
+# Shapes of the tail: at least exponential, so that nothing is impossible, and with a finite mean.
 _SHAPES = (0.0, 0.9)
+# What rounding may change of a score when its row is scored again, beside other rows.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +59,13 @@ class ScoreDistribution:
         """Outlierness that this share of normal rows exceeds."""
         n_beyond = int(share * (self.scores.size + 1.0))
         seen = float(self.scores[-n_beyond]) if n_beyond else np.inf
+        seen += _ROUNDING * abs(seen)  # a row that is scored again does not exceed itself
         start, scale, shape = self._tail
         if share >= _TAIL:
-            return seen if n_beyond else start  # of few rows no whole one is the share
+            return seen if n_beyond else start  # with few rows the share is less than one row
         rarer = _TAIL / share
         fitted = start + scale * (np.log(rarer) if shape == 0.0 else (rarer**shape - 1.0) / shape)
-        # Where few normal rows say that the tail is heavy, what was seen bounds it.
+        # If few normal rows suggest a heavy tail, the largest values seen bound it.
         return float(min(fitted, seen))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A committee of one: a score whose relevance is measured by what normal rows receive."""
+"""A committee of one: a score whose relevance is divided by that of normal rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.maths.linear_maps import LinearMap
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.waist import Decomposition, decompose_rows
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# What is added to the usual relevance of each variable, as a part of their mean: some are never relevant.
+# Added to each variable's usual relevance, as a part of the mean, since some are never relevant.
 _FLOOR = 1e-3
-# What another outlierness leaves as it is.
+# Capabilities that a new outlierness does not affect.
 _HANDED_ON = frozenset(
     {
         *("centers", "weights", "n_centers", "n_features", "metric", "rows", "n_rows", "copies"),
         *("expected", "nearest", "neighborhood", "partner", "scaled", "usual", "cuts", "n_trees"),
     }
 )
-# All are of the former outlierness: derivatives of distances, variables set to 0 in them, splits of trees.
-# Assignments are asked for by themselves.
+# These refer to the former outlierness: derivatives of distances, variables set to 0, splits of trees.
+# Assignments are requested separately.
 _LOST = frozenset({"consume", "distances", "flip", "splits"})
 
 
@@ -61,7 +61,7 @@ class CalibratedScore:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Those of the member, without what takes its outlierness for a function of distances."""
+        """The member's capabilities that do not treat its outlierness as a function of distances."""
         return frozenset(getattr(self.score, "capabilities", ())) - _LOST
 
     def __getattr__(self, name: str) -> Any:
@@ -119,13 +119,13 @@ class CalibratedScore:
 
 
 def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -> tuple[Floats, float]:
-    """Factors of relevance, f_i = s/(ū_i D), and of the rest, f_0 = 1/ō, of which o' is 1 on average.
+    """Factors of relevance, f_i = s/(ū_i D), and of the rest, f_0 = 1/ō, which make o average 1.
 
     ū_i is the mean of R_i over normal rows, and a thousandth of its mean over i for variables that are never
     relevant. D is the mean of Σ_i R_i/ū_i: about the number of variables that are ever relevant. ō is the
     mean of o, and s the share of it that belongs to variables.
 
-    So only relevance is weighed anew, variable against variable. The rest has nothing to be weighed against:
+    So only relevance is reweighted, variable against variable. The rest has nothing to be weighed against:
     it is the same in units of ō, and keeps its share of what is usual. With a single variable, or several
     that are equally relevant on normal rows, o' is o/ō. So it is also where relevance has both signs: what
     cancels, and makes o ≥ 0, must go on to cancel.
@@ -167,7 +167,7 @@ def usual_factors(relevance: Any, outlierness: Floats, *, mixed: bool = False) -
 
 
 def mixes_variables(score: Any, through: LinearMap | None) -> bool:
-    """Whether the distances of a member, behind a map, are no sums of squares of single variables."""
+    """Whether a member's distances, behind a map, are not sums of squares of single variables."""
     metric = getattr(score, "metric", None)
     if isinstance(metric, ComponentMetric):
         return through is not None or not metric.is_diagonal

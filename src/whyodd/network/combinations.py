@@ -1,4 +1,4 @@
-"""How an ensemble makes one score of several: what each of them counts for a row."""
+"""How an ensemble combines several scores into one: the weight of each for a row."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.stats import ConstantInputWarning, pearsonr
-from sklearn.neighbors import KDTree
 
 from whyodd.network.rebuilt import Rebuilt
 
@@ -30,7 +28,7 @@ class Combination(Protocol):
         """What each score counts (n, K) for rows X (n, d) with the scores ``standings`` (n, K)."""
 
     def floor(self, least: Floats) -> float:
-        """A value that the combination is never below, of the smallest values of the scores (K,)."""
+        """A lower bound of the combination, from the smallest values of the scores (K,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +79,13 @@ class Maximum:
         return float(least.max())
 
 
-# Each is searched anew for all rows; LSCP has 20.
+# Each is searched for all rows; LSCP has 20.
 _MOST_SUBSPACES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class LocalSelection(Rebuilt):
-    """Mean of the scores that are competent where the row is, after LSCP.
+    """Mean of the scores that are competent near the row, after LSCP.
 
     The region of a row are the training rows that are among its nearest in more than half of several
     subspaces. Each score is compared there with the largest of all, by correlation, and those in the fullest
@@ -143,21 +141,25 @@ class LocalSelection(Rebuilt):
             )
 
     def weights(self, X: Floats, standings: Floats) -> Floats:
-        """The same for each competent score, 0 for the others."""
+        """Equal weights for the competent scores, 0 for the others."""
+        from sklearn.neighbors import KDTree
+
         searched = [KDTree(self.rows[:, one]).query(X[:, one], k=self.neighbors)[1] for one in self.subspaces]
         counts = np.array([self._competent(_region(near)) for near in np.stack(searched, axis=1)])
         return np.asarray(counts / counts.sum(axis=1, keepdims=True)).reshape(standings.shape)
 
     def floor(self, least: Floats) -> float:
-        """min_k z_k,min: any score may be the only one that is competent."""
+        """min_k z_k,min, since any score may be the only competent one."""
         return float(least.min())
 
     def _competent(self, region: list[int]) -> Floats:
         """How often each score is selected (K,)."""
         local = self.standings[region]
+        from scipy.stats import ConstantInputWarning, pearsonr
+
         largest = local.max(axis=1)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConstantInputWarning)  # no correlation is one of 0
+            warnings.simplefilter("ignore", ConstantInputWarning)  # a missing correlation counts as 0
             found = np.nan_to_num([pearsonr(largest, scores)[0] for scores in local.T])
         filled, edges = np.histogram(found, bins=self.bins)
         fullest = np.flatnonzero(filled == filled.max())

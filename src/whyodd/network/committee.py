@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.inputs.matrices import as_matrix
 from whyodd.maths.metrics import LinearMetric
 from whyodd.maths.robust_scales import soften
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# In what way a value is odd, by the view that says so.
+# In what way a value is odd, as the view that finds it says.
 IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH = "in itself", "for rows like it", "does not go with"
 KINDS = (IN_ITSELF, FOR_ROWS_LIKE_IT, DOES_NOT_GO_WITH)
-# Rows that are looked at together: their relevance in all views is in memory at once.
+# Rows processed together: their relevance in all views is in memory at once.
 _BLOCK = 4_096
 
 
@@ -64,7 +64,7 @@ class View:
         n_jobs: int | None = None,
         consume: Callable[[Any, Any], None] | None = None,
     ) -> Floats:
-        """What it contributes to each variable (n, d); ``consume`` is handed its assignments."""
+        """Its contribution to each variable (n, d); ``consume`` receives its assignments."""
         parts = decompose_rows(self.score, Z, own=own, n_jobs=n_jobs, consume=consume).relevance
         return np.asarray(parts * (self.weight / self.usual))
 
@@ -87,7 +87,7 @@ class CommitteeScore:
     rows : ndarray of int of shape (m,)
         Which training rows these are.
     usual : ndarray of shape (u, d)
-        Rows that tell what is usual, in words: those looked at without the oddest twentieth.
+        Rows that define what is usual, in words: those looked at without the oddest twentieth.
     extent : ndarray of shape (2, d)
         The smallest and the largest value of each column in training.
     n_rows : int
@@ -114,7 +114,7 @@ class CommitteeScore:
     copies: Indices | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Nothing that was computed since: a committee that was used is saved as one that was not.
+        # Without cached values: a used committee is saved like an unused one.
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
@@ -129,12 +129,12 @@ class CommitteeScore:
 
     @cached_property
     def weights(self) -> Floats:
-        """(m,) all rows that were learned from count alike."""
+        """(m,) equal weights of all training rows."""
         return np.full(self.n_centers, 1.0 / self.n_centers)
 
     @cached_property
     def metric(self) -> LinearMetric:
-        """Distances in scales, as long as nothing is far away."""
+        """Distances in scales, valid as long as nothing is far away."""
         return LinearMetric(np.diag(1.0 / self.scale))
 
     @property
@@ -151,7 +151,7 @@ class CommitteeScore:
         return replace(self, rows=np.asarray(chosen)[self.rows], n_rows=n_rows, copies=copies)
 
     def scaled(self, X: Any) -> Floats:
-        """What the views see of rows (n, d)."""
+        """Rows (n, d) as the views see them."""
         values = np.asarray(to_dense(as_matrix(X).values), dtype=np.float64)
         if values.shape[1] != self.n_features:
             raise ValueError(
@@ -270,7 +270,7 @@ class CommitteeScore:
 
 
 def _shifted(consume: Callable[[Any, Any], None] | None, start: int) -> Callable[[slice, Any], None] | None:
-    """What consumes assignments of rows that begin at ``start``."""
+    """A consumer of assignments of rows that begin at ``start``."""
     if consume is None:
         return None
     return lambda rows, p: consume(slice(start + rows.start, start + rows.stop), p)

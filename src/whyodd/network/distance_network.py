@@ -12,8 +12,8 @@ from whyodd.compute.hard.neighbors import Neighbors
 from whyodd.compute.mapped.components import Components, factors_of
 from whyodd.compute.mapped.rows import Mapped
 from whyodd.compute.points import heaviest, to_dense
-from whyodd.compute.soft.passes import Work
 from whyodd.compute.soft.soft_min import SoftMin
+from whyodd.compute.work import Work
 from whyodd.inputs.matrices import as_matrix
 from whyodd.kernels import Exponential, Kernel
 from whyodd.maths.hard_poolings import Pooling
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whyodd.compute.flipping.removals import Removals
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Scores
+    from whyodd.compute.work import Scores
     from whyodd.maths.linear_maps import LinearMap
     from whyodd.maths.metrics import Metric
     from whyodd.network.verdict import Verdict
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     Passes = SoftMin | Neighbors | Components | Mapped
 
 
-# Up to this many centers, or coordinates of them, differences to each are taken through a metric: exact, and
-# as fast as a mixture scores. Rows are mapped first if there are more.
+# Up to this many centers, or coordinates of them, a metric is applied to the differences to each: exact, and
+# as fast as a mixture scores. With more, rows are mapped first.
 _FEW_CENTERS, _FEW_COORDINATES = 32, 8192
-# What a hard pooling pools: d itself, as the energy of this kernel is.
+# The distance d itself, which a hard pooling pools, as the energy of this kernel.
 _DISTANCE_ITSELF = Exponential(q=1.0, sigma=1.0)
 
 
@@ -154,7 +154,7 @@ class DistanceNetwork:
         raise AttributeError(f"A DistanceNetwork is frozen: cannot delete {name!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
-        # The arguments of the constructor: compiled state is made anew on the other side.
+        # Only the constructor's arguments: compiled state is rebuilt on loading.
         names = ["centers", "metric", "offset", "rows", "n_rows", "verdict"]
         names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
         return {name: getattr(self, name) for name in names}
@@ -164,7 +164,7 @@ class DistanceNetwork:
             state["centers"].check_format()  # compiled code trusts the indices
         self.__dict__.update(DistanceNetwork(**state).__dict__)
         if self.pooling is None:
-            # To normalise weights twice may round: those that are normalised already keep their bits.
+            # Normalising weights twice may round, so weights that are already normalised keep their bits.
             logs = np.asarray(state["log_weights"], dtype=np.float64)
             if np.allclose(logs, self.log_weights, rtol=0.0, atol=1e-9):
                 self.__dict__.update(log_weights=_frozen_copy(logs), weights=_frozen_copy(np.exp(logs)))
@@ -181,7 +181,7 @@ class DistanceNetwork:
         return self._but(rows=rows, n_rows=n_rows)
 
     def with_verdict(self, verdict: Verdict) -> Self:
-        """The same network with what a model says of its scores."""
+        """The same network, with what a model says about its scores."""
         return self._but(verdict=verdict)
 
     def _but(self, **fields: Any) -> Self:
@@ -273,7 +273,7 @@ class DistanceNetwork:
         """Σ_j p_j u_j (n, d) for assignments p (n, m), an array or CSR array."""
         p = p.astype(np.float64, copy=False)
         nearest = to_dense(self.centers[heaviest(p)])
-        # What rounding took from Σ_j p_j = 1 goes to the nearest center: it may be far from the origin.
+        # The rounding error of Σ_j p_j = 1 goes to the nearest center, which may be far from the origin.
         lost = 1.0 - np.asarray(p.sum(axis=1)).reshape(-1, 1)
         return np.asarray(to_dense(p @ self.centers) + lost * nearest)
 
@@ -320,7 +320,7 @@ class DistanceNetwork:
         """Outlierness o(Ψ) of rows before and after each of S steps that remove variables (n, S + 1).
 
         A variable that is removed has the difference 0 from all centers. ``own`` (n,) is the center to leave
-        out for each row, or -1; ``progress`` is told how many rows are done.
+        out for each row, or -1; ``progress`` receives the number of finished rows.
         """
         return self._flipping.curves(X, removals, self.checked_own(own, X.shape[0]), n_jobs, progress)
 
@@ -345,7 +345,7 @@ class DistanceNetwork:
         self, values: Points, k: int, *, own: ArrayLike | None = None, **work: Any
     ) -> tuple[NDArray[np.intp], Floats, Scores]:
         values, left_out = self._checked_input(values, own)
-        # Where a row's own center is left out there is one less to give.
+        # If a row's own center is left out, there is one fewer to return.
         k = min(k, self.n_centers - bool(left_out.max() >= 0))
         passes: Any = self._passes
         index, p, scores = passes.nearest(values, left_out, Work(**work), k)

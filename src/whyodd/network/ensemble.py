@@ -1,4 +1,4 @@
-"""Several scores as one: a layer over explained members, which hands relevance on to their variables."""
+"""Several scores as one: a layer over explained members that passes relevance on to their variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Part(Rebuilt):
-    """One member of an ensemble: what it sees of a row, and how its score is made comparable.
+    """One member of an ensemble: what it sees of a row, and how its score becomes comparable.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Part(Rebuilt):
             object.__setattr__(self, "columns", np.array(self.columns, dtype=np.intp))
 
     def check(self, d: int) -> None:
-        """Raise a ``ValueError`` unless it sees what rows of d variables have."""
+        """Raise a ``ValueError`` unless its columns exist in rows of d variables."""
         seen = np.arange(d) if self.columns is None else self.columns
         fits = seen.ndim == 1 and seen.size > 0 and seen.min() >= 0 and seen.max() < d
         width = seen.size
@@ -106,7 +106,7 @@ class Part(Rebuilt):
 
 
 class _Contribution(NamedTuple):
-    """What one part has in the outlierness of some rows.
+    """The share of one part in the outlierness of some rows.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class EnsembleScore(Rebuilt):
 
     @cached_property
     def capabilities(self) -> frozenset[str]:
-        """What its parts let it do."""
+        """The capabilities that its parts allow."""
         found = {"work"}
         if any(offers(part.score, "expected") for part in self.parts):
             found.add("expected")
@@ -208,7 +208,7 @@ class EnsembleScore(Rebuilt):
 
     @property
     def n_rows(self) -> int:
-        """How many training rows there were, if all parts keep them."""
+        """Number of training rows, if all parts keep them."""
         return self.n_centers
 
     @property
@@ -246,7 +246,7 @@ class EnsembleScore(Rebuilt):
         return Decomposition(relevance.astype(dtype, copy=False), unexplained, combined.outlierness)
 
     def expected(self, X: Any, *, own: Indices | None = None, **work: Any) -> Floats:
-        """What normal rows have (n, d), as the parts say it that find a variable relevant.
+        """What normal rows have (n, d), according to the parts that find a variable relevant.
 
         The mean of what they expect, weighted by the relevance that they give it. A variable without
         relevance that no part looks at is expected to be as it is; NaN where one has relevance of parts that
@@ -264,7 +264,7 @@ class EnsembleScore(Rebuilt):
             keywords = {} if own is None else {"own": np.asarray(own)[found.rows]}
             keywords |= work if offers(found.part.score, "work") else {}
             likely = found.part.expected(values[found.rows], **keywords)
-            # Where nothing is relevant, all that count have a say: next to nothing beside relevance.
+            # Where nothing is relevant, all parts that count decide, with next to no weight.
             tiny = np.finfo(np.float64).tiny * found.weight[:, None]
             say = np.maximum(found.relevance, 0.0)[:, columns] + tiny
             total[np.ix_(found.rows, columns)] += say * likely
@@ -323,7 +323,7 @@ class EnsembleScore(Rebuilt):
 
 
 class _Combined(NamedTuple):
-    """Outlierness of rows, and what each part has in it.
+    """Outlierness of rows, and the share of each part in it.
 
     Attributes
     ----------

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whyodd.compute.flipping.soft import SoftFlipping
-from whyodd.compute.flipping.steps import StepFlipping
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from whyodd.compute.flipping.removals import Removals
+    from whyodd.compute.flipping.soft import SoftFlipping
+    from whyodd.compute.flipping.steps import StepFlipping
     from whyodd.compute.points import Points
     from whyodd.kernels import Kernel
     from whyodd.maths.hard_poolings import Pooling
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NetworkFlipping:
-    """Parts of a network and what was prepared of them, for many calls."""
+    """Prepared parts of a network, for many calls."""
 
     centers: Points
     log_weights: NDArray[np.float64]
@@ -43,7 +42,7 @@ class NetworkFlipping:
     ) -> NDArray[np.float64]:
         """o(Ψ) of rows X (n, d), before and after each of S steps (n, S + 1).
 
-        ``left_out`` (n,) is the center to leave out for each row, or -1; ``progress`` is told how many rows
+        ``left_out`` (n,) is the center to leave out for each row, or -1; ``progress`` receives how many rows
         are done.
         """
         if self.pooling is None and self.metric is None:
@@ -58,10 +57,14 @@ class NetworkFlipping:
 
     @cached_property
     def _soft(self) -> SoftFlipping:
+        from whyodd.compute.flipping.soft import SoftFlipping
+
         return SoftFlipping(self.centers, self.log_weights, self.kernel)
 
     @cached_property
     def _steps(self) -> StepFlipping:
+        from whyodd.compute.flipping.steps import StepFlipping
+
         return StepFlipping(self.centers, self.log_weights, self.kernel, self.metric, self.pooling)
 
 

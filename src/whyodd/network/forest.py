@@ -1,4 +1,4 @@
-"""A forest of trees that isolate rows: the sooner it does, the odder a row is."""
+"""A forest of trees that isolate rows: the earlier a row is isolated, the odder it is."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ForestScore:
         check_nodes(*self._arrays, n_features=self.n_features)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The arguments of the constructor; the rest is computed anew.
+        # Only the constructor's arguments; the rest is recomputed.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ class ForestScore:
         )
 
     def splits(self, X: Any, *, n_jobs: int | None = None) -> Floats:
-        """(n, d) by how much the splits of each variable shorten the paths of rows, as they come to them.
+        """(n, d) how much the splits of each variable shorten the paths of rows, as rows reach them.
 
         A split takes the mean path of a node's training rows to that of a child's. Over a path this adds up
         to E - h(x), too; of the variables on a path those that come late are favoured.

@@ -1,4 +1,4 @@
-"""What people said of single rows, pooled with what a model has learned."""
+"""People's judgements of single rows, pooled with what a model has learned."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.maths.hard_poolings import Nearest
 from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network.committee import FOR_ROWS_LIKE_IT, KINDS, CommitteeScore
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# All of these are of the former outlierness.
+# These refer to the former outlierness.
 _LOST = frozenset({"consume", "distances", "flip", "splits"})
-# Rows like a row are the nearest tenth, as to a committee, and enough that no single one decides.
+# Rows like a row are the nearest tenth, as in a committee, and enough that no single one decides.
 _LIKE_IT, _FEWEST_LIKE_IT = 0.1, 10
 # Usual rows that distances are measured from.
 _MOST_USUAL = 1_000
@@ -40,7 +40,7 @@ _MOST_LETTERS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Judgement(Rebuilt):
-    """What somebody said of some rows.
+    """One judgement of some rows.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Judgement(Rebuilt):
 
     @property
     def verdict(self) -> str:
-        """What was said, in a word: accepted or rejected."""
+        """The judgement in a word: accepted or rejected."""
         return "accepted" if self.is_normal else "rejected"
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Judgement(Rebuilt):
 
 @dataclass(frozen=True, eq=False)
 class JudgedScore(Rebuilt):
-    """A member of the waist, and what people said of single rows; a third layer, of hard min-pooling.
+    """A member of the waist with people's judgements of single rows; a third layer, of hard min-pooling.
 
     Distances are those of the member: in its metric, of a committee in the scales of its neighbourhoods.
     With a the distance of a row from the nearest accepted row, b from the nearest rejected row, and u from
@@ -142,7 +142,7 @@ class JudgedScore(Rebuilt):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Those of the member, without what takes its outlierness for a function of distances."""
+        """The member's capabilities that do not treat its outlierness as a function of distances."""
         return frozenset(getattr(self.score, "capabilities", ())) - _LOST
 
     def __getattr__(self, name: str) -> Any:
@@ -171,7 +171,7 @@ class JudgedScore(Rebuilt):
         n_jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Decomposition:
-        """What o' is made of: Σ_i R_i + unexplained = o'."""
+        """The parts of o': Σ_i R_i + unexplained = o'."""
         parts = decompose_rows(self.score, X, own=own, through=through, n_jobs=n_jobs, progress=progress)
         seen = _seen(self.score, X)
         normal = self._ruler.usual.outlierness(seen)
@@ -189,10 +189,11 @@ class JudgedScore(Rebuilt):
         return Scores(parts.outlierness, parts.log_inlierness, parts.unexplained, parts.discarded)
 
     def _added(self, normal: Floats, seen: Any) -> Floats:
-        """What rejected rows add (n,), for rows at distances ``normal`` from what is normal."""
+        """The outlierness that rejected rows add (n,), at distances ``normal`` from what is normal."""
         rejected = self._distance(self._rejected, seen)
         nearness = 1.0 - _nearness(rejected, normal)
-        # A row that is as usual as can be, but was rejected itself: none is accepted as well.
+        # A rejected row stays odd even at distance 0 from what is normal; no row is both accepted and
+        # rejected.
         nearness[rejected == 0.0] = 1.0
         return self.level * nearness
 
@@ -246,7 +247,7 @@ def _beside_accepted(parts: Decomposition, other: Decomposition, nearness: Float
 
 
 def _with_added(parts: Decomposition, added: Floats) -> Decomposition:
-    """A decomposition with more outlierness, in the shares it has; of nothing, it belongs to no variable."""
+    """A decomposition with more outlierness, in the same shares; without shares it is unexplained."""
     o = parts.outlierness
     factor = 1.0 + np.divide(added, o, out=np.zeros(o.size), where=o > 0.0)
     relevance = (parts.relevance * factor[:, None]).astype(parts.relevance.dtype, copy=False)
@@ -263,7 +264,7 @@ def _with_added(parts: Decomposition, added: Floats) -> Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class Ruler:
-    """How a member measures distances.
+    """A member's way of measuring distances.
 
     Attributes
     ----------
@@ -282,7 +283,7 @@ class Ruler:
 
 @once_per_member
 def ruler_of(score: Any) -> Ruler:
-    """How a member measures distances, or a ``ValueError`` if it does not compare rows with anything."""
+    """A member's way of measuring distances, or a ``ValueError`` if it compares rows with nothing."""
     if getattr(score, "centers", None) is None:
         raise ValueError(
             f"A {type(score).__name__} does not compare rows with others, so it cannot tell which rows are "
@@ -291,13 +292,13 @@ def ruler_of(score: Any) -> Ruler:
     metric = _common_metric(score)
     rows = np.unique(
         np.asarray(_seen(score, _usual_rows(score))), axis=0
-    )  # copies tell nothing of the others
+    )  # copies say nothing about the others
     k = min(max(round(_LIKE_IT * len(rows)), _FEWEST_LIKE_IT), len(rows))
     return Ruler(metric, DistanceNetwork(rows, pooling=Nearest.mean(k), metric=metric))
 
 
 def _seen(score: Any, X: Any) -> Any:
-    """What a member compares of rows."""
+    """The coordinates in which a member compares rows."""
     return score.scaled(X) if isinstance(score, CommitteeScore) else X
 
 
@@ -316,7 +317,7 @@ def _common_metric(score: Any) -> LinearMetric | None:
 
 
 def _usual_rows(score: Any) -> Floats:
-    """Training rows that a member has; of Gaussians, rows that are drawn."""
+    """Training rows of a member; for Gaussians, rows drawn from them."""
     centers, random = np.asarray(to_dense(score.centers), dtype=np.float64), np.random.default_rng(0)
     is_of_gaussians = getattr(score, "metric", None) is not None and getattr(score, "rows", None) is None
     if is_of_gaussians and not isinstance(score, CommitteeScore):
@@ -334,7 +335,7 @@ def can_leave_out(score: Any) -> bool:
 
 
 def _drawn(score: Any, centers: Floats, random: np.random.Generator) -> Floats:
-    """Rows of the Gaussians that a member is made of."""
+    """Rows drawn from the Gaussians that a member is made of."""
     metric: Any = score.metric
     which = random.choice(len(centers), _MOST_USUAL, p=score.weights)
     out = centers[which]
@@ -350,12 +351,12 @@ def _drawn(score: Any, centers: Floats, random: np.random.Generator) -> Floats:
 
 
 def learned(network: Any) -> Any:
-    """What was learned, of a member that may hold judgements beside it."""
+    """The member without its judgements."""
     return network.score if isinstance(network, JudgedScore) else network
 
 
 def judged(network: Any, judgements: Sequence[Judgement], threshold: float) -> Any:
-    """A member with these judgements alone; without any, what was learned."""
+    """A member with exactly these judgements; without any, the member itself."""
     if not judgements:
         return learned(network)
     ruler_of(learned(network))

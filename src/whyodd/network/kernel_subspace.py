@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# The way to an expected row ends after so many steps, or where a step is this part of a bandwidth.
+# The search for an expected row ends after this many steps, or when a step is this part of a bandwidth.
 _STEPS, _STANDSTILL = 100, 1e-12
-# A step down that rounding cannot have made.
+# A decrease that rounding cannot explain.
 _DESCENT = 1e-9
 # Matrices of similarities that a thread holds at a time, and the memory for all of them.
 _MATRICES, _MEMORY_MB = 8, 256.0
@@ -224,12 +224,12 @@ class KernelSubspace:
         return curves
 
     def _seen(self, local: Floats) -> _Seen:
-        """Errors of local rows and what their reconstructions are made of."""
+        """Errors of local rows, and the parts of their reconstructions."""
         k = np.exp(-self._placed.exponents(local))
         found = (k - self.similarities) @ self.components
         error = 1.0 - 2.0 * (k @ self.weights) + self.weights @ self.similarities
         error -= np.einsum("ij,ij->i", found, found)
-        # Of a row that is reconstructed wholly, rounding may leave less than nothing.
+        # For a row that is reconstructed fully, rounding may give a negative error.
         return _Seen(np.maximum(error, 0.0), k, found)
 
     def _pre_image(self, x: Floats, seen: _Seen) -> Floats:

@@ -21,7 +21,7 @@ _STAYS = frozenset({"expected", "leave_out", "work"})
 
 @dataclass(frozen=True, eq=False)
 class LiftedScore:
-    """The score of rows that a matrix makes: o(y) = o(B y).
+    """The score of rows after a matrix: o(y) = o(B y).
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LiftedScore:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Those of the score that a map leaves as they are."""
+        """The member's capabilities that a map does not affect."""
         return frozenset(self.score.capabilities) & _STAYS
 
     @property
@@ -67,7 +67,7 @@ class LiftedScore:
         return parts
 
     def expected(self, X: Any, **keywords: Any) -> Floats:
-        """(n, d) the shortest rows that make what the score expects."""
+        """(n, d) the shortest rows that map to what the score expects."""
         return np.asarray(self.score.expected(self._made(X), **keywords) @ self.back)
 
     def _made(self, X: Any) -> Floats:

@@ -79,7 +79,7 @@ class LinearScore:
         )
 
     def expected(self, X: Any) -> Floats:
-        """Zeros (n, d): what relevance is relative to."""
+        """Zeros (n, d), to which relevance refers."""
         values = self._checked(X)
         return np.zeros(values.shape, dtype=values.dtype)
 

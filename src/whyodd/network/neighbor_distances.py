@@ -1,4 +1,4 @@
-"""Distances to neighbours that are not Euclidean, shared out by the terms they are made of."""
+"""Non-Euclidean distances to neighbours, divided among the terms they are made of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from whyodd.maths.term_metrics import terms_of
 from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
@@ -93,7 +92,7 @@ class NeighborDistances(Rebuilt):
         return self.pooling.outlierness(*self._neighbors(values, own))
 
     def decompose(self, X: Any, *, own: Indices | None = None) -> Decomposition:
-        """Each neighbour's part by the terms of its distance.
+        """Each neighbour's part, divided among the terms of its distance.
 
         ``own`` (n,): the center that each row is, and that is left out, or -1.
         """
@@ -128,6 +127,8 @@ class NeighborDistances(Rebuilt):
     @cached_property
     def _search(self) -> Any:
         p = {} if self.p is None else {"p": self.p}
+        from sklearn.neighbors import NearestNeighbors
+
         return NearestNeighbors(metric=self.metric, **p).fit(self.centers)
 
     def _neighbors(self, X: Floats, own: Indices | None) -> tuple[Floats, Indices]:
@@ -140,6 +141,6 @@ class NeighborDistances(Rebuilt):
             raise ValueError(f"{k} neighbours besides the row itself need {k + 1} training rows. Lower k.")
         distances, neighbors = self._search.kneighbors(X, k + 1)
         is_own = neighbors == np.asarray(own)[:, None]
-        # Rows that are not among their own neighbours (copies are) lose the farthest.
+        # Rows that are not their own neighbours (because of copies) lose the farthest one.
         is_own[~is_own.any(axis=1), -1] = True
         return distances[~is_own].reshape(len(X), k), neighbors[~is_own].reshape(len(X), k)

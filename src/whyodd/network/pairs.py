@@ -1,4 +1,4 @@
-"""Pairs of variables that depend on each other: values that are usual alone and missing together."""
+"""Pairs of variables that depend on each other: usual values in an unusual combination."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Rows that a cell of a table of two variables has on average, and the most values that each has in it.
+# Average number of rows in a cell of a pair's table, and the most values of each column.
 _ROWS_PER_CELL, _MOST_BINS = 15, 12
-# A pair counts if it depends by so many standard errors more than chance would have it.
+# A pair counts if its dependence exceeds chance by this many standard errors.
 _STANDARD_ERRORS = 3.0
-# Pairs that are kept, by variable; and up to how many pairs all are looked at.
+# Pairs kept per variable; and up to how many pairs all are examined.
 _KEPT, _ALL_PAIRS = 3, 5_000
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Surprise at two values together, beyond the surprise at each alone.
+    """Surprise of two values together, beyond the surprise of each alone.
 
     Each variable is cut into bins that hold equally many rows. Of a pair (i, k) whose bins hold c rows
     together, where e would be expected if they were independent, the surprise is max(0, log (e + 1)/(c + 1)):
@@ -110,9 +110,9 @@ class Pairs:
     def partner(
         self, X: Floats, columns: Indices, own: Indices | None, known: Floats
     ) -> tuple[int, Indices] | None:
-        """The column that goes least with some columns of a row (1, d), and known rows like it there."""
+        """The column that fits worst with some columns of a row (1, d), and known rows like it there."""
         mine = np.isin(self.pairs, columns)
-        # Two of these columns are no pair: a number and the mark of its gaps belong together.
+        # Some columns do not form a pair: a number and the mark of its gaps belong together.
         surprise = np.where(mine.sum(axis=1) == 1, self.surprise(X, own)[0], 0.0)
         if surprise.size == 0 or surprise.max() <= 0.0:
             return None
@@ -144,7 +144,7 @@ def _candidates(bins: Indices, owner: Indices) -> Indices:
 
 
 def _dependence(table: Floats, rows: Floats, columns: Floats, n: int) -> float:
-    """Mutual information of two binned variables in nats, without what chance gives; 0 if it may be chance.
+    """Mutual information of two binned variables in nats, less what chance gives; 0 if it may be chance.
 
     2 n times the information of independent variables has a χ² distribution.
     """

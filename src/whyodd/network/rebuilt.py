@@ -1,4 +1,4 @@
-"""Members that a file holds as the arguments of their constructor, which checks them again."""
+"""Members that a file stores as constructor arguments, so that loading checks them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whyodd.inputs.matrices import as_matrix
 
 
 class Rebuilt:
-    """Base of frozen dataclasses that come back from a file through their constructor.
+    """Base of frozen dataclasses that are restored from a file through their constructor.
 
     So nothing that was computed is stored, what was tampered with is refused where it is read, and a field
     that an older file does not have gets its default.
@@ -31,11 +31,12 @@ class Rebuilt:
             wanted in (None, there) for wanted, there in zip(shape, array.shape, strict=True)
         )
         if not fits or array.size == 0 or not np.isfinite(array).all() or array.min() < low:
-            wanted_shape = ", ".join("any" if n is None else str(n) for n in shape)
+            wanted_shape = ", ".join("any" if n is None else str(n) for n in shape) + "," * (len(shape) == 1)
             least = "" if low == -np.inf else f" of at least {low:g}"
+            is_shape = not fits or array.size == 0
             raise ValueError(
-                f"Expected {name} of a {type(self).__name__} as finite numbers{least} of shape "
-                f"({wanted_shape}), got shape {array.shape}."
+                f"Expected {type(self).__name__}.{name} as finite numbers{least} of shape ({wanted_shape}), "
+                f"got {f'shape {array.shape}' if is_shape else f'values down to {array.min():g}'}."
             )
         array.flags.writeable = False
         object.__setattr__(self, name, array)
@@ -43,7 +44,7 @@ class Rebuilt:
 
 
 def rows_in_doubles(X: Any, n_features: int) -> tuple[np.ndarray[Any, Any], np.dtype[Any]]:
-    """Rows (n, d) as an array in float64, and the precision they came in."""
+    """Rows (n, d) as an array in float64, and their original precision."""
     values = as_matrix(X).values
     if values.shape[1] != n_features:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Scores by a few points that each row is measured against: spheres that hold it, the cluster it is in."""
+"""Scores by a few points that each row is measured against: enclosing spheres, or a cluster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import euclidean_distances
 
 from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
 from whyodd.network.waist import Decomposition
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reference(NamedTuple):
-    """What rows are measured against once.
+    """The points that rows are measured against.
 
     Attributes
     ----------
@@ -57,7 +55,7 @@ class ReferencePoints(ABC, Rebuilt):
 
     @abstractmethod
     def references(self, X: Floats) -> Iterator[Reference]:
-        """What rows (n, d) are measured against."""
+        """The references of rows (n, d)."""
 
     def outlierness(self, X: Any) -> Floats:
         """Outlierness o = Σ_t v_t (n,)."""
@@ -65,7 +63,7 @@ class ReferencePoints(ABC, Rebuilt):
         return np.asarray(sum(found.value for found in self.references(values)))
 
     def decompose(self, X: Any) -> Decomposition:
-        """Relevance by squared differences, and what lies within reach."""
+        """Relevance by squared differences, and the part within reach of a reference."""
         values, dtype = rows_in_doubles(X, self.n_features)
         relevance = np.zeros(values.shape)
         outlierness, unexplained = np.zeros((2, len(values)))
@@ -91,7 +89,7 @@ class Hyperspheres(ReferencePoints):
     """Isolation by hyperspheres: o = mean_t v_t, of the smallest sphere in set t that holds the row, or 1.
 
     A row inside the sphere (u, r) with value v has R_i = v (x_i - u_i)²/r², and the rest of v belongs to no
-    variable: it tells that the whole sphere is far from others. A row in no sphere is measured against the
+    variable: it says that the whole sphere is far from others. A row in no sphere is measured against the
     nearest center, R_i = (x_i - u_i)²/d².
 
     Parameters
@@ -135,6 +133,8 @@ class Hyperspheres(ReferencePoints):
 
     def references(self, X: Floats) -> Iterator[Reference]:
         """The sphere of each set that counts for each row."""
+        from sklearn.metrics.pairwise import euclidean_distances
+
         rows = np.arange(len(X))
         for centers, radii, values in zip(self.centers, self.squared_radii, self.values, strict=True):
             distances = euclidean_distances(X, centers, squared=True)
@@ -203,6 +203,8 @@ class ClusterDistance(ReferencePoints):
 
     def references(self, X: Floats) -> Iterator[Reference]:
         """The centroid of each row."""
+        from scipy.spatial.distance import cdist
+
         cluster = self.labels[cdist(X, self.points).argmin(axis=1)]
         large = np.flatnonzero(self.is_large)
         nearest = large[cdist(X, self.centroids[large]).argmin(axis=1)]

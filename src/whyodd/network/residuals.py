@@ -1,4 +1,4 @@
-"""Each variable against what all others let expect: a view of the whole, with its correlations."""
+"""Each variable against its prediction from all others: a view of the whole, with its correlations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Residuals:
         return self.decompose(X, **keywords).outlierness
 
     def decompose(self, X: Any, own: Any = None) -> Decomposition:  # noqa: ARG002
-        """Squared residuals (n, d); the part of one row in mean and precision is neglected."""
+        """Squared residuals (n, d); the effect of one row on mean and precision is neglected."""
         values = np.asarray(X, dtype=np.float64)
         gaps = (values if self.columns is None else values[:, self.columns]) - self.mean
         if self.precision.ndim == 1:

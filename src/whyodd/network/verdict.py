@@ -1,4 +1,4 @@
-"""What a fitted model says of its own scores: how they follow from o, where it cuts, how rare they are."""
+"""What a fitted model says about its own scores: how they follow from o, its threshold, their rarity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Scale(Protocol):
-    """How the score of a model, high for outliers, follows from o: strictly growing."""
+    """How the score of a model, high for outliers, follows from o: strictly increasing."""
 
     def score(self, outlierness: ArrayLike) -> Floats:
         """The model's own score (n,)."""
@@ -92,7 +92,7 @@ class ExponentialScale:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a fitted model says of its own scores.
+    """What a fitted model says about its own scores.
 
     A member of the waist that was made of a model has one as ``verdict``, so that the threshold stays with
     it wherever it goes.
@@ -126,7 +126,7 @@ class Verdict:
     def p_values(self, outlierness: ArrayLike) -> Floats | None:
         """Share of the training rows (n,) that are at least as odd, each row counted with them.
 
-        So it is never 0: N rows can tell of no chance below 1/(N + 1).
+        So it is never 0: N rows cannot measure a probability below 1/(N + 1).
         """
         if self.training is None:
             return None

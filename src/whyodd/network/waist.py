@@ -1,4 +1,4 @@
-"""The waist of the hourglass: what stands between models and explanations, and what it may be asked for."""
+"""The waist of the hourglass: the interface between models and explanations, and its capabilities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Outlierness and what it is made of: Σ_i R_i + unexplained = o.
+    """The parts of the outlierness: Σ_i R_i + unexplained = o.
 
     Attributes
     ----------
@@ -74,10 +74,10 @@ class Score(Protocol):
         """Outlierness o (n,) of rows (n, d), high for anomalies."""
 
     def decompose(self, X: Any) -> Decomposition:
-        """What the outlierness of rows (n, d) is made of."""
+        """The parts of the outlierness of rows (n, d)."""
 
 
-# What a member may offer, and what it then has. Each is asked for by its name.
+# Capabilities of members, by name, and the attributes that each one promises.
 CAPABILITIES: dict[str, str] = {
     "centers": "points it compares rows with: centers (m, d), weights (m,), n_centers; assign(X, consume)",
     "consume": "the keyword consume of decompose: assignments to its centers, as assign yields them",
@@ -119,7 +119,7 @@ def offers(score: object, *names: str) -> bool:
 
 
 def once_per_member(compute: Callable[[Any], Result]) -> Callable[[Any], Result]:
-    """``compute(member)`` of a member of the waist, kept as long as the member lives."""
+    """``compute(member)``, cached as long as the member lives."""
     known: WeakKeyDictionary[Any, Result] = WeakKeyDictionary()
 
     @wraps(compute)
@@ -132,7 +132,7 @@ def once_per_member(compute: Callable[[Any], Result]) -> Callable[[Any], Result]
 
 
 def score_rows(score: Any, X: Points, *, own: Indices | None = None, n_jobs: int | None = None) -> Doubles:
-    """Outlierness (n,) of rows, with the keywords that this member takes."""
+    """Outlierness (n,) of rows, with the keywords that this member accepts."""
     work = {"n_jobs": n_jobs} if offers(score, "work") else {}
     return np.asarray(score.outlierness(X, **_left_out(own), **work), dtype=np.float64)
 
@@ -147,7 +147,7 @@ def decompose_rows(
     progress: Callable[[int], None] | None = None,
     consume: Callable[[Any, Any], None] | None = None,
 ) -> Decomposition:
-    """Decomposition of rows, with the keywords that this member takes.
+    """Decomposition of rows, with the keywords that this member accepts.
 
     ``consume``: for a member with centers, handed the assignments to them.
     """

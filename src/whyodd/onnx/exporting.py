@@ -33,7 +33,7 @@ _CAN = (
     "GaussianMixture, alone or in a Pipeline after StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler "
     "or PCA"
 )
-# Of a file in the format that ONNX uses.
+# Largest file in the format that ONNX uses.
 _MOST_BYTES = 2**31 - 1
 _DTYPES = ("float32", "float64")
 
@@ -123,7 +123,7 @@ def _written(model: Any, dtype: str, *, with_relevance: bool) -> bytes:
 
 
 def _prepared(model: Any) -> PreparedModel:
-    """The model taken apart, if it can be written."""
+    """The model taken apart, if it can be exported."""
     try:
         prepared = PreparedModel.of(model)
     except UnsupportedModelError:
@@ -146,7 +146,7 @@ def _refusal(what: str) -> UnsupportedModelError:
 
 
 def _flat(steps: Steps) -> Iterator[tuple[str, Any]]:
-    """Steps that do something, those of pipelines within one by one."""
+    """Steps that are not skipped, those of nested pipelines one by one."""
     for name, step in steps:
         if hasattr(step, "steps"):
             yield from _flat(step.steps)
@@ -184,7 +184,7 @@ def _explained(network: DistanceNetwork, found: Trace | None, z: Value) -> Expla
 
 
 def _of_variables(relevance: Value, found: Trace | None, d: int) -> Value:
-    """Relevance (n, d) of the raw columns, by which column each y comes from."""
+    """Relevance (n, d) of the raw columns, summed over the y that belong to each."""
     if found is None or np.array_equal(found.origin, np.arange(d)):
         return relevance
     return relevance @ np.eye(d)[found.origin]  # type: ignore[no-any-return]

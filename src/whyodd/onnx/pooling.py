@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Value = Any  # values.Value, whose arithmetic NumPy's types do not know
 
-# Up to this many centers differences to each are taken, which are exact; products beyond.
+# Up to this many centers, exact differences to each are computed; with more, products.
 _FEW_CENTERS = 32
-# Centers next to a row that are measured by differences: twice as many as a hard pooling takes, or so many.
+# Nearest centers whose distances are exact: twice as many as a hard pooling takes, or this many.
 _TWICE, _NEAREST = 2, 8
 
 
 class Explained(NamedTuple):
-    """What comes out: o (n,), R (n, d_y) and the part of o that belongs to no variable (n,)."""
+    """The outputs: o (n,), R (n, d_y) and the part of o that belongs to no variable (n,)."""
 
     outlierness: Value
     relevance: Value
@@ -73,12 +73,12 @@ def explain_by_neighbors(network: DistanceNetwork, through: LinearMap | None, z:
 
 
 def can_pool(pooling: Pooling | None) -> bool:
-    """Whether a pooling is among those that are written here."""
+    """Whether a pooling can be exported."""
     return pooling is None or isinstance(pooling, (LocalReach, MeanVector, Nearest))
 
 
 class _Differences:
-    """Squared distances (n, m), and what variables have of them, by differences x - u (m, n, d)."""
+    """Squared distances (n, m) and each variable's part of them, from differences x - u (m, n, d)."""
 
     def __init__(self, z: Value, centers: Floats, ways: Ways) -> None:
         self.ways = ways
@@ -86,7 +86,7 @@ class _Differences:
         self.squares = _squared(applied(self.difference, ways.zeta), 2).T
 
     def contracted(self, weights: Value) -> Value:
-        """Σ_j W_j times what each variable has of d²_j (n, d_y)."""
+        """Σ_j W_j times each variable's part of d²_j (n, d_y)."""
         return self.ways.shared(self.difference, weights.T.with_axis(2)).sum(0)
 
 
@@ -97,7 +97,7 @@ class _Products:
         self.ways = ways
         points = z.graph.constant(centers)
         origin = centers.mean(axis=0)
-        # What is made of centers alone is computed when the file is loaded, and need not be stored.
+        # Values that depend on centers alone are computed when the file is loaded, and need not be stored.
         self.x, self.u = z - origin, points - origin
         x, u = applied(self.x, ways.zeta), applied(self.u, ways.zeta)
         sizes = _squared(x, 1, keepdims=True) + _squared(u, 1)
@@ -121,7 +121,7 @@ class _Products:
 
 
 def _distinct(network: DistanceNetwork, through: LinearMap | None) -> tuple[Floats, Floats, Ways]:
-    """Centers that count, their log-weights, and the ways to them; equal centers are made one."""
+    """Centers that count, their log-weights, and the maps to them; equal centers are merged."""
     counts = network.log_weights > -np.inf
     centers: Any = to_dense(network.centers)[counts]
     log_weights = network.log_weights[counts]
@@ -136,7 +136,7 @@ def _distinct(network: DistanceNetwork, through: LinearMap | None) -> tuple[Floa
 
 def _energy(kernel: Kernel, squares: Value) -> Value:
     """Energies (d/σ)^q."""
-    # Here, and not before products: onnxruntime makes a scale next to a product part of it, in float32.
+    # Here, and not before products: onnxruntime would merge a scale into a neighbouring product, in float32.
     ratio = squares / kernel.sigma / kernel.sigma
     return ratio if kernel.q == 2.0 else np.power(ratio, 0.5 * kernel.q)
 
@@ -152,7 +152,7 @@ def _soft_min(kernel: Kernel, e: Value, log_weights: Floats, m: float) -> tuple[
 
 
 def _pooled(pooling: Pooling, d: Value, neighbors: Value) -> tuple[Value, Value, Value]:
-    """Outlierness (n,), what each distance (n, k) accounts for, and what none does (n,)."""
+    """Outlierness (n,), the part that each distance (n, k) accounts for, and the rest (n,)."""
     if isinstance(pooling, LocalReach):
         reaches, densities = (
             d.graph.constant(each).at(neighbors) for each in (pooling.reaches, pooling.densities)
@@ -168,7 +168,7 @@ def _pooled(pooling: Pooling, d: Value, neighbors: Value) -> tuple[Value, Value,
 
 
 def _over(parts: Value, squares: Value) -> Value:
-    """What a squared distance counts; one of 0 counts nothing."""
+    """The weight of a squared distance; 0 for a distance of 0."""
     return np.where(squares > 0.0, parts / squares, 0.0)
 
 

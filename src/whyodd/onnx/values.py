@@ -45,11 +45,11 @@ _MADE_OF_OTHERS: dict[Any, Callable[[Any], Any]] = {
 
 
 class NotInOnnx(TypeError):  # noqa: N818 - not an error in itself: whoever exports says what to do
-    """A function that has no counterpart in ONNX; its name."""
+    """Raised for a function that has no counterpart in ONNX; holds its name."""
 
 
 class Graph:
-    """Operations and the numbers they use, in the order in which they are added."""
+    """Operations and their constants, in the order in which they are added."""
 
     def __init__(self) -> None:
         self._operations: list[tuple[bytes, list[str], list[str]]] = []
@@ -58,11 +58,11 @@ class Graph:
         self._n_names = 0
 
     def constant(self, values: Any) -> Value:
-        """Numbers in float64; whole ones of an array of whole numbers stay what they are."""
+        """Constants in float64; an array of whole numbers stays one."""
         array = np.asarray(values)
         is_whole = array.ndim > 0 and array.dtype.kind in "iu"
         array = np.ascontiguousarray(array, dtype=np.int64 if is_whole else np.float64).reshape(array.shape)
-        # The same numbers are stored once, however often a formula has them.
+        # Equal constants are stored once, however often a formula has them.
         key = array.shape, array.dtype, sha256(array.data).digest()
         if key not in self._known:
             self._known[key] = self._new_name()
@@ -87,7 +87,7 @@ class Graph:
         self._add("Cast", [value.name], [name], to=element_number(dtype))
 
     def needed_for(self, outputs: Sequence[str]) -> tuple[list[bytes], dict[str, NDArray[Any]]]:
-        """Operations that some outputs need, and the numbers these use; the rest is left out."""
+        """Operations needed for some outputs, and their constants; the rest is left out."""
         needed, nodes = set(outputs), []
         for operation, inputs, made in reversed(self._operations):
             if needed.intersection(made):
@@ -104,7 +104,7 @@ class Graph:
 
 
 class Value(NDArrayOperatorsMixin):
-    """A value of a graph, float64 unless it says which rows; its name is all that is known of it."""
+    """A value of a graph, float64 unless it says which rows; only its name is known."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
@@ -141,7 +141,7 @@ class Value(NDArrayOperatorsMixin):
         return self.graph.add("Unsqueeze", [self], axes=[axis])
 
     def smallest(self, k: int) -> tuple[Value, Value]:
-        """The k smallest of each row (n, k), ascending, and where they stand; the first of equal ones."""
+        """The k smallest of each row (n, k), ascending, and their places; the first of equal ones."""
         values, places = self.graph.add_several("TopK", [self, np.array([k])], 2, axis=1, largest=0)
         return values, places
 
@@ -154,5 +154,5 @@ class Value(NDArrayOperatorsMixin):
         return self.graph.add("GatherElements", [self, places], axis=1)
 
     def with_values(self, places: Value, values: Value) -> Value:
-        """The same (n, m), with other values (n, k) at places (n, k) of each row."""
+        """The same (n, m), with values (n, k) put at places (n, k) of each row."""
         return self.graph.add("ScatterElements", [self, places, values], axis=1)

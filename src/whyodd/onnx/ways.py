@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ways:
-    """Maps ζ = (x - u) Aᵀ, P = (x - u) S and Q = (x - u) G: variable i has P_i Q_i of ‖ζ‖².
+    """Maps ζ = (x - u) Aᵀ, P = (x - u) S and Q = (x - u) G: variable i has the part P_i Q_i of ‖ζ‖².
 
     A map is a matrix (d, k), or one for each center (m, d, k); (1, d) stands for a diagonal one, None for the
     identity.
@@ -78,12 +78,12 @@ class Ways:
         return cls(zeta, shortest, gradient, np.where(way.through.squares, 0.0, -np.inf))
 
     def shared(self, difference: Value, weights: Value) -> Value:
-        """What each variable has of weighted squared distances (…, d_y), by differences x - u (…, d)."""
+        """Each variable's part of weighted squared distances (…, d_y), from differences x - u (…, d)."""
         # Weight times one factor first: near a center it is huge, and the square alone would underflow.
         return weights * applied(difference, self.shortest) * applied(difference, self.gradient)
 
     def without_rounding(self, relevance: Value) -> Value:
-        """Relevance (n, d_y), with what rounding put below 0 taken out."""
+        """Relevance (n, d_y), with negative rounding errors removed."""
         if self.floor is not None and np.isneginf(self.floor).all():
             return relevance
         return np.maximum(relevance, 0.0 if self.floor is None else self.floor)
@@ -93,7 +93,8 @@ def applied(points: Value, matrix: Floats | None) -> Value:
     """Points (…, d) after a map."""
     if matrix is None:
         return points
-    # One number is taken as a matrix: onnxruntime makes a factor part of the product after it, in float32.
+    # A single number is passed as a matrix, or onnxruntime merges the factor into the next product, in
+    # float32.
     return points * matrix if matrix.shape[-2] == 1 < matrix.size else points @ matrix
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 # Brighter pixels than this share are rare enough to saturate.
 _QUANTILE = 0.999
-# Times the mean from where on a pixel stands out.
+# Times the mean above which a pixel stands out.
 _OUTSTANDING = 4.0
-# Where nothing is relevant at all there is still a scale.
+# If nothing is relevant at all, there is still a scale.
 _TINY = 1e-12
 # Brightness of black and white below the colours: between them every colour of the ramp stands out.
 _DIMMED = (0.12, 0.78)
@@ -31,14 +31,14 @@ _LUMINANCE = np.array([0.299, 0.587, 0.114])
 
 
 def per_pixel(heat: Image) -> Doubles:
-    """Relevance (H, W) of pixels, summed over the channels of (H, W, C); what is below 0 counts as 0."""
+    """Relevance (H, W) of pixels, summed over the channels of (H, W, C); negative sums count as 0."""
     summed = np.asarray(heat, dtype=np.float64)
     summed = summed.sum(axis=-1) if summed.ndim == 3 else summed
     return np.asarray(np.maximum(summed, 0.0))
 
 
 def common_limit(heatmaps: Iterable[Image]) -> float:
-    """Relevance that has the brightest colour: the 99.9 % quantile over all pixels of a set of heatmaps.
+    """Relevance shown in the brightest colour: the 99.9 % quantile over all pixels of a set of heatmaps.
 
     But at least four times the mean: where relevance is the same nearly everywhere, nothing stands out.
 
@@ -107,7 +107,7 @@ def displayed(image: Image) -> Bytes:
 
 
 def _opacity(share: Doubles) -> Doubles:
-    """Smooth step 3 s² - 2 s³: what is far below the limit does not tint the image."""
+    """Smooth step 3 s² - 2 s³, so that relevance far below the limit does not tint the image."""
     return share * share * (3.0 - 2.0 * share)
 
 

@@ -1,4 +1,4 @@
-"""Local contrast: an image without slow changes of light and of the strength of its texture."""
+"""Local contrast: an image without slow changes of brightness and of texture strength."""
 
 from __future__ import annotations
 

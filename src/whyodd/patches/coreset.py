@@ -1,4 +1,4 @@
-"""A few patches that stand for many: greedy k-center, and how far off it can be."""
+"""A few patches that represent many: greedy k-center, and the resulting error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
 
-# Dimensions in which patches are compared while they are chosen. Distances are then off by 1/√128 = 9 % (one
-# standard deviation), which moves the choice but not the radius that is told: that one is exact.
+# Dimensions in which patches are compared during the choice. Distances are then off by 1/√128 = 9 % (one
+# standard deviation). That affects the choice but not the reported radius, which is exact.
 _PROJECTED = 64
 _ROWS_AT_A_TIME = 4096
 
@@ -53,7 +53,7 @@ def radius(patches: Floats, centers: Floats) -> float:
     for start in range(0, len(patches), _ROWS_AT_A_TIME):
         some = patches[start : start + _ROWS_AT_A_TIME]
         nearest = np.argmin(squares - 2.0 * (some @ centers.T), axis=1)
-        # Differences of the found pairs keep the digits that the products have lost.
+        # Differences of the found pairs keep the digits that the products lose.
         apart = np.linalg.norm(some.astype(np.float64) - centers[nearest], axis=1)
         largest = max(largest, float(apart.max()))
     return largest

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whyodd.patches.scale import Folded
     from whyodd.patches.strangest import StrangePatch
 
-_PLACES = 5  # that are told apart unless people say otherwise
+_PLACES = 5  # reported unless another number is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +100,7 @@ class PatchExplanation(BaseExplanation):
         twins: Sequence[int | None],
         method: str,
     ) -> PatchExplanation:
-        """Sum up what each scale says of each item."""
+        """Sum the results of all scales for each item."""
         return cls(
             items=tuple(items),
             relevance=tuple(
@@ -120,7 +120,7 @@ class PatchExplanation(BaseExplanation):
 
     @property
     def kind(self) -> Kind:
-        """Images or series, in words."""
+        """The words for images or series."""
         return SERIES if self.is_series else IMAGES
 
     @property
@@ -135,12 +135,12 @@ class PatchExplanation(BaseExplanation):
 
     @property
     def data(self) -> tuple[NDArray[Any], ...]:
-        """The items as they were given."""
+        """The items as given."""
         return tuple(item.given for item in self.items)
 
     @property
     def n_windows(self) -> NDArray[np.intp]:
-        """How many windows of each item (n,) hold no gap."""
+        """Number of windows of each item (n,) without a gap."""
         return np.array(
             [sum(int(np.isfinite(s).sum()) for s in maps) for maps in self.score_maps], dtype=np.intp
         )
@@ -170,14 +170,14 @@ class PatchExplanation(BaseExplanation):
         return {self.channels[c]: float(totals[c]) for c in np.argsort(-totals, kind="stable")}
 
     def strangest(self, i: int) -> StrangePatch:
-        """The window of item ``i`` with the most relevance in it, beside the normal patch most like it.
+        """The most relevant window of item ``i``, beside the most similar normal patch.
 
-        Of several scales the one tells whose windows stand out most from their usual outlierness.
+        With several scales, the one counts whose windows stand out most from their usual outlierness.
         """
         return self.strangest_windows(i, 1)[0]
 
     def strangest_windows(self, i: int, k: int) -> list[StrangePatch]:
-        """The ``k`` windows of item ``i`` with the most relevance in them that do not overlap."""
+        """The ``k`` most relevant windows of item ``i`` that do not overlap."""
         i = self._position(i)
         scales, maps, item = self.model.scales_, self.score_maps[i], self.items[i]
         told = [
@@ -195,7 +195,7 @@ class PatchExplanation(BaseExplanation):
     def reasons(self, i: int, k: int | None = None) -> list[Reason]:
         """The strangest places of item ``i``, the most relevant first: at most ``k``, 5 by default.
 
-        A place is a window; those of a series are also told by their main channel. ``value`` is the
+        A place is a window; those of a series also have a main channel. ``value`` is the
         outlierness of the window, ``expected`` what is usual.
         """
         i, k = self._position(i), _PLACES if k is None else at_least_one(k, "reasons")

@@ -1,4 +1,4 @@
-"""Windows on an image or a series: where they stand, what is in them, and the way back onto its pixels."""
+"""Windows on an image or a series: their positions, their content, and the way back onto its pixels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Border rule -> how NumPy pads; None: windows stay inside.
 BORDERS: dict[str, str | None] = {"valid": None, "reflect": "reflect", "edge": "edge", "zero": "constant"}
-# In place of a pixel: padding that copies none.
+# Stands for a pixel: padding that copies none.
 NO_PIXEL = -1
 
 
@@ -52,7 +52,7 @@ class Grid:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many windows there are along each axis."""
+        """Number of windows along each axis."""
         pairs = zip(self._padded_shape, self.patch, strict=True)
         return tuple((size - width) // self.stride + 1 for size, width in pairs)
 
@@ -76,7 +76,7 @@ class Grid:
         return np.maximum(found, NO_PIXEL)
 
     def extract(self, values: Floats, windows: Indices) -> Floats:
-        """(n, patch · C) what the windows hold of ``values`` (*shape, C); zeros where there is no pixel."""
+        """(n, patch · C) content of the windows in ``values`` (*shape, C); zeros where there is no pixel."""
         pixels = self.pixels(windows)
         found = values.reshape(-1, values.shape[-1])[pixels]
         if self.border == "zero":
@@ -84,7 +84,7 @@ class Grid:
         return found.reshape(len(windows), pixels.shape[1] * values.shape[-1])
 
     def fold(self, parts: Floats, windows: Indices, into: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add parts (n, patch · C) of windows onto the pixels they stand on; what falls beside them (n,).
+        """Add parts (n, patch · C) of windows onto their pixels; return the part outside of them (n,).
 
         ``into`` (pixels, C) is added to in place; overlaps add up.
         """
@@ -100,7 +100,7 @@ class Grid:
 
     @cached_property
     def _offsets(self) -> list[Indices]:
-        """Along each axis, with padding, what the pixel there or that it copies adds to the flat index.
+        """Offset of each pixel along each axis in the flat index; padding has that of the pixel it copies.
 
         Where there is none that is so low that no other axis makes up for it.
         """
@@ -127,5 +127,5 @@ class Grid:
 
 
 def times(sizes: tuple[int, ...]) -> str:
-    """Sizes as people write them: 7 × 7."""
+    """Sizes in words: 7 × 7."""
     return " × ".join(map(str, sizes))

@@ -1,4 +1,4 @@
-"""What people pass as images and series, as arrays of numbers with channels last."""
+"""Images and series as people pass them, turned into arrays of numbers with channels last."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_COLOURS = 4
 _JUMP = 1.5
 # With more jumps than this share of the steps there is no usual step.
 _MOST_JUMPS = 0.1
-# What people call a column that counts the time in numbers.
+# Common names of a column that counts time in numbers.
 _TIMES = {"time", "times", "timestamp", "ts", "date", "datetime", "epoch", "seconds", "step", "index"}
 
 
@@ -74,36 +74,36 @@ class Item:
         return replace(self, given=given, values=values, channels=channels)
 
     def as_given(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Relevance (*shape, C) of ``values`` in the shape of what was given."""
+        """Relevance (*shape, C) of ``values`` in the shape of the input."""
         if self._jumps is not None:
             relevance = np.delete(relevance, self._added, axis=0)
         return relevance.reshape(self.given.shape)
 
     def as_values(self, relevance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Relevance in the shape of what was given in that of ``values``: 0 where time jumps."""
+        """Relevance in the shape of the input, in that of ``values``: 0 where time jumps."""
         by_channel = relevance.reshape(-1, len(self.channels)) if self.times is not None else relevance
         return np.insert(by_channel, self.jumps, 0.0, axis=0).reshape(self.values.shape)
 
     def placed(self, window: StrangePatch) -> StrangePatch:
-        """A window of ``values`` at its place in what was given."""
+        """A window of ``values`` at its place in the input."""
         if self._jumps is None:
             return window
         start = int(self.steps_given(np.array(window.start))[0])
         return replace(window, start=(start,), stop=(start + window.stop[0] - window.start[0],))
 
     def steps_given(self, steps: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Steps of ``values`` as steps of what was given."""
+        """Steps of ``values`` as steps of the input."""
         # Each jump has put one more step before those that follow it.
         return np.asarray(steps - np.searchsorted(self._added, steps))
 
     @property
     def jumps(self) -> NDArray[np.intp]:
-        """Steps of what was given before which time jumps."""
+        """Steps of the input before which time jumps."""
         return np.empty(0, dtype=np.intp) if self._jumps is None else self._jumps
 
     @property
     def _added(self) -> NDArray[np.intp]:
-        """Steps of ``values`` that stand for jumps."""
+        """Steps of ``values`` that were inserted at jumps."""
         return self.jumps + np.arange(self.jumps.size)
 
     @cached_property
@@ -122,12 +122,12 @@ def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
     ----------
     items : array, data frame, or list of them
         Images (H, W) or (H, W, C), ``axes=2``; series (T,) or (T, C), ``axes=1``. A data frame is one series:
-        its columns of numbers, in its order. A column of dates, or pandas' index of dates, tells the time, or
+        its columns of numbers, in its order. A column of dates, or pandas' index of dates, holds the time, or
         else one of numbers called "time" or the like that only rise.
     axes : int
         2 for images, 1 for series.
     time : str, optional
-        Column of a data frame that tells the time, if that is not clear.
+        Column of a data frame that holds the time, if that is not clear.
     """
     if _is_list(items):
         if len(items) == 0:
@@ -139,14 +139,14 @@ def as_items(items: Any, axes: int, time: str | None = None) -> list[Item]:
 
 
 def _is_list(items: Any) -> bool:
-    """Whether a sequence holds items, and not the numbers of one."""
+    """Whether a sequence holds items, rather than the numbers of one."""
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
         return False
     return len(items) == 0 or not np.isscalar(items[0])
 
 
 def is_batch(values: NDArray[Any], axes: int) -> bool:
-    """Whether an array holds several images or series, and not one with channels."""
+    """Whether an array holds several images or series, rather than one with channels."""
     if values.ndim == axes + 2:
         return True
     return axes == 2 and values.ndim == 3 and values.shape[-1] > _MOST_COLOURS
@@ -230,7 +230,7 @@ def _as_series(frame: nw.DataFrame[Any], axes: int, what: str, time: str | None)
 
 
 def find_clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Series[Any] | None:
-    """What tells the time: the column that was named, or the only one of dates, or an index of dates."""
+    """The source of times: the named column, the only column of dates, or an index of dates."""
     index = _index_of_dates(frame)
     if time is not None and (index is None or index.name != time):
         if time not in frame.columns:
@@ -248,7 +248,7 @@ def find_clock(frame: nw.DataFrame[Any], time: str | None, what: str) -> nw.Seri
 
 
 def _counter(frame: nw.DataFrame[Any]) -> nw.Series[Any] | None:
-    """Column of rising numbers that goes by a name for the time: as a channel it would outdo all others."""
+    """Column of increasing numbers with a name for time, which as a channel would dominate all others."""
     for name, kind in frame.schema.items():
         if name.strip().lower() in _TIMES and kind.is_numeric():
             times = frame[name].to_numpy()

@@ -1,4 +1,4 @@
-"""Any method on a model of patches: window by window and folded back, or on the item as a whole."""
+"""Any method on a model of patches: window by window and added back up, or on the whole item."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def scale_explainer(
     random_state: int | None,
     n_jobs: int | None,
 ) -> ExplainScale:
-    """What a method says of each scale: ``f(scale, values, twin, report) -> Folded``.
+    """A method's results for each scale: ``f(scale, values, twin, report) -> Folded``.
 
     ``values`` (*shape, C) are the numbers of an item, ``twin`` is the training item that it is, ``report`` is
-    told how many more windows are done.
+    called with the number of further windows done.
     """
     method, settings, random = method_for_items(model, name, options, random_state)
     if method.on_item is not None and settings:
         raise ValueError(f"method={name!r} takes no options for images and series. Leave them out.")
 
     def decompose(scale: Scale, patches: Floats, own: NDArray[np.intp] | None) -> Decomposition:
-        if name == "dtd":  # of many windows, where a little may be discarded
+        if name == "dtd":  # with many windows, a little may be discarded
             work: dict[str, Any] = {"n_jobs": n_jobs}
             if offers(scale.network, "distances"):
                 work["tolerance"] = model.tolerance
@@ -56,7 +56,7 @@ def scale_explainer(
     def explain_scale(scale: Scale, values: Floats, twin: int | None, report: Report) -> Folded:
         if method.on_item is None:
             return scale.explain(values, twin, report, partial(decompose, scale))
-        # The item is one, however many scales look at it.
+        # The item counts once, however many scales look at it.
         is_first = scale is model.scales_[0]
         relevance = method.on_item(values, random) if is_first else np.zeros(values.shape)
         scores = scale.score(values, twin, report)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from whyodd.adapters.errors import UnsupportedModelError
-from whyodd.compute.soft.passes import Work
+from whyodd.compute.work import Work
 from whyodd.explainers.registry import find_method
 from whyodd.explanations.base import IMAGES, SERIES, checked_ids
 from whyodd.io.defaults import with_defaults
@@ -84,8 +84,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         Pixels reach them from 0 to 255: floats from 0 to 1 and 16 bits are brought there. Relevance is exact
         onto places and features, and comes from there onto pixels as ``features_.told`` says.
     coreset : int, optional
-        Of the drawn patches keep so many that lie far apart. What that may do to the distance to the nearest
-        normal patch is told by ``radius`` of each of the ``scales_``.
+        Number of drawn patches to keep, chosen far apart. ``radius`` of each of the ``scales_`` bounds the
+        effect on the distance to the nearest normal patch.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         self.coreset = coreset
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # What earlier versions have saved has no features, and does not know the shapes of its items.
+        # Files of earlier versions have no features, and do not know the shapes of their items.
         later = {"features_": None, "n_features_": None, "pixel_unit_": 1.0, "shapes_": ()}
         known = with_defaults(type(self), later if "scales_" in state else {})
         super().__setstate__(state | {name: known[name] for name in known.keys() - state.keys()})
@@ -168,7 +168,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         y : None
             Ignored, for scikit-learn's sake.
         time : str, optional
-            Column of data frames that tells the time; the only column of dates by default.
+            Column of data frames that holds the time; the only column of dates by default.
         """
         views = self._views()
         self._check_parameters()
@@ -262,7 +262,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         names : sequence of str, optional
             What to call the items, such as file names.
         time : str, optional
-            Column of data frames that tells the time; the only column of dates by default.
+            Column of data frames that holds the time; the only column of dates by default.
         progress : bool, default False
             Show a progress bar with the time left, on standard error.
         n_jobs : int, optional
@@ -273,7 +273,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         ids = checked_ids(names, len(given), IMAGES if self._axes == 2 else SERIES)
         twins = [self.twin_of(item, exclude_self) for item in given]
         is_root = find_method(method).root is not None
-        # How many windows a map of features has is known once it is made.
+        # The number of windows on a map of features is known once it is made.
         by_item = self.features_ is not None
         total = len(given) if by_item else sum(self._count_windows(item) for item in given)
         what = "Explaining images" if by_item else "Explaining windows"
@@ -286,14 +286,14 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
                 folded.append(self._on_pixels(parts, item, is_root) if by_item else parts)
                 if by_item:
                     told(len(folded))
-        # What is explained stays as it is if this model is fitted again.
+        # The explanation stays as it is if this model is fitted again.
         e = PatchExplanation.of(given, folded, copy(self), ids, twins, method)
         if not is_root or by_item:
             return e
         return replace(e, relevance=tuple(root**2 for root in e.relevance))
 
     def _on_pixels(self, parts: Sequence[Folded], item: Item, is_root: bool) -> list[Folded]:
-        """What scales say of features, with their relevance on pixels, in equal parts on the colours."""
+        """Results of scales on features, with their relevance on pixels, in equal parts on the colours."""
         assert self.features_ is not None
         together = np.sum([part.relevance for part in parts], axis=0)
         on_features = together**2 if is_root else together
@@ -301,7 +301,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         colours = item.values.shape[-1]
         first, *others = parts
         heat = np.repeat(on_pixels[..., None] / colours, colours, axis=-1)
-        # All scales look at the same features: the first tells it for all.
+        # All scales look at the same features, so the first one's are used.
         return [
             replace(first, relevance=heat),
             *(replace(part, relevance=np.zeros_like(heat)) for part in others),
@@ -319,7 +319,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         return self.patch if isinstance(self.patch, list) else [self.patch]
 
     def _views(self) -> list[View]:
-        """One for each patch size and scale."""
+        """One scale for each patch size and reduction."""
         patches = self._patches
         sizes = list(self.scale) if isinstance(self.scale, (list, tuple)) else [self.scale]
         for name, values in (("patch", patches), ("scale", sizes)):
@@ -362,7 +362,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             raise ValueError(
                 "standardize=True is only for raw channels: features have their own scales. Leave it out."
             )
-        Work(tolerance=self.tolerance)  # says what is wrong with it
+        Work(tolerance=self.tolerance)  # raises an error that says what is wrong
 
     def read_items(self, items: Any, time: str | None = None) -> list[Item]:
         """Items with the channels of the fit, in its order, or one sentence on what is wrong with them."""
@@ -413,13 +413,13 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         return np.ascontiguousarray(prepared, dtype=np.result_type(prepared, np.float32))
 
     def in_raw_units(self, window: StrangePatch) -> StrangePatch:
-        """A window as it was given, unless ``prepare`` has made something else of it."""
+        """A window in the values of the input, unless ``prepare`` has changed them."""
         if self.units_ is None or self.prepare is not None or self.features_ is not None:
             return window
         return replace(window, values=window.values * self.units_, nearest=window.nearest * self.units_)
 
     def twin_of(self, item: Item, exclude_self: ExcludeSelf) -> int | None:
-        """The training item that this one is, if that is to be left out."""
+        """The training item that equals this one, if it is to be left out."""
         if exclude_self not in ("auto", True, False):
             raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
         twin = self.fingerprints_.get(item.fingerprint) if exclude_self else None
@@ -439,11 +439,11 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""
 
 
 def _adding(report: Callable[[int], None]) -> Callable[[int], None]:
-    """Report of how many more are done, by one of how many are done in all."""
+    """A report of how many more are done, from one of how many are done in all."""
     done = 0
 
     def add(more: int) -> None:

@@ -1,4 +1,4 @@
-"""What notebooks show of images and series: the oddest ones, with pictures of where they are odd."""
+"""The notebook view of images and series: the oddest ones, with pictures of where they are odd."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEXT = f"{_CELL}overflow-wrap:anywhere;min-width:12em;max-width:26em;white-spac
 
 
 class Items(Protocol):
-    """What is shown of an explanation of images or series."""
+    """The items shown of an explanation of images or series."""
 
     @property
     def is_series(self) -> bool: ...  # noqa: D102
@@ -59,7 +59,7 @@ def items_table(shown: Items, relevance: Sequence[NDArray[np.float64]]) -> str:
 
 
 def legend(is_series: bool) -> list[str]:
-    """What the pictures show, or how to get them."""
+    """Explanation of the pictures, or how to get them."""
     if is_series:
         return ["The strips show the relevance of each time step, from the first to the last."]
     if not _has_pillow():
@@ -100,7 +100,7 @@ def _picture(pixels: NDArray[np.uint8], what: str) -> str:
 
 
 def _strip(relevance: NDArray[np.float64]) -> str:
-    """Relevance over time as a filled curve; of many steps the largest of each bunch."""
+    """Relevance over time as a filled curve; for many steps the maximum over each stretch."""
     width, height = _STRIP
     steps = relevance.reshape(len(relevance), -1).sum(axis=1)
     starts = np.unique(np.linspace(0, len(steps), min(len(steps), width), endpoint=False).astype(int))

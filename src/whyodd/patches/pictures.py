@@ -1,4 +1,4 @@
-"""Pictures inside a page: no file beside it."""
+"""Pictures embedded in a page, without separate files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sized(pixels: NDArray[np.uint8], longest: int) -> Any:
 
 
 def data_uri(image: Any) -> str:
-    """A Pillow image as the address of a PNG that holds all of it."""
+    """A Pillow image as a data URI of a PNG."""
     file = BytesIO()
     image.save(file, format="PNG", optimize=True)
     return f"data:image/png;base64,{b64encode(file.getvalue()).decode('ascii')}"

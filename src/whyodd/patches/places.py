@@ -45,7 +45,7 @@ def channel_shares(channels: Sequence[str], relevance: NDArray[np.float64]) -> s
 
 
 def _short(name: str) -> str:
-    """Name on one line; a long one without its middle, since the ends tell channels apart."""
+    """Name on one line; a long one without its middle, since channels often differ at the ends."""
     line = " ".join(name.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]}…{line[-(_LONGEST // 2 - 1) :]}"
 
@@ -73,7 +73,7 @@ def place_text(strange: StrangePatch, item: Item) -> str:
 
 
 def time_text(time: object) -> str:
-    """Point in time: to the day if that is all, else to the second, or finer where that takes part in it.
+    """Point in time: to the day if that is exact, else to the second, or finer if necessary.
 
     Examples
     --------

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
 
-# Bytes of relevance of the windows explained at a time.
+# Bytes of relevance of the windows explained at once.
 _BLOCK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
 class View:
-    """How windows look at an item: their shape, the steps between them, the border, and at which scale."""
+    """How windows look at an item: their shape, stride, border, and scale."""
 
     patch: tuple[int, ...]
     stride: int
@@ -45,7 +45,7 @@ class View:
 
 @dataclass(frozen=True)
 class Folded:
-    """What one scale says of one item.
+    """The result of one scale for one item.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Scale:
 
     @property
     def coreset_text(self) -> str:
-        """What keeping few patches may do to distances, in words; empty if all were kept."""
+        """How much keeping few patches may change distances, in words; "" if all were kept."""
         if self.radius == 0.0:
             return ""
         return (
@@ -104,7 +104,7 @@ class Scale:
 
     @property
     def usual_per_pixel(self) -> float:
-        """Mean outlierness over the pixels that one step between windows passes at this scale."""
+        """Mean outlierness over the pixels between one window and the next at this scale."""
         return self.usual / float(self.view.size) ** len(self.view.patch)
 
     def own_centers(self, item: int, n_windows: int) -> Indices | None:
@@ -131,7 +131,7 @@ class Scale:
         report: Callable[[int], None],
         decompose: Callable[..., Decomposition],
     ) -> Folded:
-        """Relevance of an item (*shape, C); ``twin`` is the training item that it is.
+        """Relevance of an item (*shape, C); ``twin`` is the training item that equals it.
 
         ``decompose(patches, own=...)`` explains windows (n, patch · C).
         """
@@ -177,7 +177,7 @@ class Scale:
 
 
 def blocks(grid: Grid, values: Floats, report: Callable[[int], None]) -> Iterator[tuple[Indices, Floats]]:
-    """Windows without gaps and what they hold of ``values``, some at a time; reports how many were seen."""
+    """Windows without gaps and their content in ``values``, in batches; reports how many were seen."""
     width = 8 * len(grid.pixels(np.zeros(1, dtype=np.intp))[0]) * values.shape[-1]
     size = max(_BLOCK_BYTES // width, 1024)
     for start in range(0, len(grid), size):

@@ -1,4 +1,4 @@
-"""The strangest windows of an item, beside the normal patches that are most like them."""
+"""The strangest windows of an item, beside the most similar normal patches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrangePatch:
-    """A window and the normal patch that is most like it.
+    """A window and the most similar normal patch.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class StrangePatch:
 
     @property
     def difference(self) -> Floats:
-        """What sets the window apart: ``values - nearest``."""
+        """The difference of the window from the normal patch: ``values - nearest``."""
         return self.values - self.nearest
 
 
@@ -114,7 +114,7 @@ def strangest_windows(
 
 
 def _apart(inside: NDArray[np.float64], grid: Grid) -> Iterator[int]:
-    """Windows by what is inside (windows along each axis), the most first, without those that overlap one."""
+    """Windows sorted by content (windows along each axis), without those that overlap an earlier one."""
     left = inside.copy()
     reach = [-(-width // grid.stride) - 1 for width in grid.patch]
     while True:
@@ -139,7 +139,7 @@ def _on_places(relevance: NDArray[np.float64], places: tuple[int, ...]) -> NDArr
 def _training_place(
     scale: Scale, center: int, training_shapes: Sequence[Shapes]
 ) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """First pixel of a center in its training image, and the one after its last; None if that is unknown."""
+    """First pixel of a center in its training image, and the one after its last; None if unknown."""
     item, window = scale.training_item(center), scale.training_window(center)
     if item is None or window is None or len(training_shapes) <= item or len(scale.view.patch) != 2:
         return None, None

@@ -1,4 +1,4 @@
-"""From items to fitted models: patches are drawn, a model is fitted to them, and scales are balanced."""
+"""From items to fitted models: draw patches, fit a model to them, and balance scales."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
 
-# Training patches that tell how odd a usual one is.
+# Training patches that define how odd a usual one is.
 _SOME = 2048
-# Training items, and windows of each, that tell how odd a usual item is.
+# Training items, and windows of each, that define how odd a usual item is.
 _SOME_ITEMS, _WINDOWS_OF_EACH = 64, 64
 
 
@@ -67,7 +67,7 @@ def fit_scale(
 
 
 def _of_patches(fitted: Any) -> Any:
-    """The network of a model of patches, which must be able to tell what a window is compared with."""
+    """The network of a model of patches, which must know what a window is compared with."""
     network = neuralize(fitted)
     if not offers(network, "neighbors", "leave_out", "work"):
         raise UnsupportedModelError(
@@ -78,7 +78,7 @@ def _of_patches(fitted: Any) -> Any:
 
 
 def _draw(windows: int, most: int, random: Any) -> Indices:
-    """Numbers of up to ``most`` of the windows, ascending; all together are never made."""
+    """Indices of up to ``most`` of the windows, ascending, without listing all windows."""
     if windows <= most:
         return np.arange(windows)
     drawn = sample_without_replacement(windows, most, method="tracking_selection", random_state=random)

@@ -44,5 +44,5 @@ def bars(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
 
 
 def _shares(widths: tuple[float, ...], whole: float) -> list[str]:
-    """Percentages, or the numbers themselves where there is nothing to have a share of."""
+    """Percentages, or the numbers themselves where shares are undefined."""
     return [percent(width / whole) if whole > 0 else number(width) for width in widths]

@@ -75,7 +75,7 @@ def beeswarm(e: Explanation, k: int = 10, ax: Any = None) -> Any:
 
 
 def offsets(x: Floats, width: float, height: float) -> Floats:
-    """(n,) how far each dot moves aside: to the nearest free level, the one longest free if all are taken.
+    """(n,) how far each dot moves aside: to the nearest free level, or to the one free for the longest.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _spread_sample(e: Explanation) -> Explanation:
 
 
 def _limit(ax: Any, x: Floats) -> float | None:
-    """Limits around all dots. A few that are far off the others make the axis logarithmic beyond a unit."""
+    """Limits around all dots. If a few are far from the others, the axis is logarithmic beyond a unit."""
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
     margin = 0.03 * (high - low) or 1.0
     most = float(np.percentile(np.abs(x), _MOST_DOTS))
@@ -137,7 +137,7 @@ def _along(ax: Any, x: Floats) -> Floats:
 
 
 def _in_axes(ax: Any, points: float) -> tuple[float, float]:
-    """Width of a dot in pixels and height in rows, once names have taken their room."""
+    """Width of a dot in pixels and height in rows, after names have taken their space."""
     lay_out(ax)
     dot = points * ax.figure.dpi / 72
     bottom, top = ax.get_ylim()

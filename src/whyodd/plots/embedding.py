@@ -1,4 +1,4 @@
-"""Places on paper for points of many dimensions, as far apart as the points are."""
+"""Positions in the plane for points of many dimensions, as far apart as the points are."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def distances(points: Wide, others: Wide) -> Wide:
 
 
 def _start(points: Wide) -> Wide:
-    """Principal components, the first two tilted by two more: what differs only in those is apart too."""
+    """Principal components, the first two tilted by two more, to separate points that differ only there."""
     centered = points - points.mean(axis=0)
     left, sizes, right = np.linalg.svd(centered, full_matrices=False)
     # The sign of a component is arbitrary: the variable that has most of it points up.
@@ -77,7 +77,7 @@ def _settled(places: Wide, apart: Wide) -> Wide:
 
 
 def _majorised(places: Wide, others: Wide, apart: Wide) -> Wide:
-    """Each place moved to the mean of where the others want it: at their distance, in its direction."""
+    """Each position moved to the mean of those that the others want: at their distance, in its direction."""
     now = distances(places, others)
     scale = np.divide(apart, now, out=np.zeros_like(apart), where=now > 1e-12)
     pull = others.mean(axis=0) + (scale.sum(axis=1)[:, None] * places - scale @ others) / len(others)

@@ -1,4 +1,4 @@
-"""A series with its events: how odd each step is, and the channels one below the other."""
+"""A series with its events: how odd each step is, and the channels below it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _STRIP = 1.2
 _LINE, _ODD, _CALM = "#1f2d3d", "#d9622b", "#8a97a5"
 _SMALL = 9  # points
 _NUMBERED = 12  # events
-_WIDE = 20.0  # times the threshold from where on a scale is logarithmic
+_WIDE = 20.0  # times the threshold beyond which the scale is logarithmic
 
 
 def events(e: SeriesExplanation, figure: Any = None, *, top: int = 6) -> Any:
-    """How odd each step of a series is, and below it the channels that its events are in, events shaded.
+    """How odd each step of a series is, and below it the channels of its events, with events shaded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Values of a row against what is expected and usual."""
+"""Values of a row compared with expected and usual ones."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _BAND, _RAISED = 0.24, 0.1  # height of the band, and how far it makes room for 
 
 
 def expected(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
-    """Values of row ``i`` against those expected, each variable on an axis of its own.
+    """Values of row ``i`` and the expected ones, each variable on an axis of its own.
 
     The band is the usual range, from 5 to 95 % of what the model compares with (or, where that is not known
     for a variable, of what is expected in all rows of ``e``). An arrow with a number is a value beyond the
-    axis. What is no number is told in words.
+    axis. A value that is not a number is described in words.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Scale:
 
 
 def _centers(e: Explanation, i: int, columns: Sequence[int]) -> dict[int, NDArray[np.float64]]:
-    """What row ``i`` is compared with in the units of the data, of those variables that have such values."""
+    """The comparison of row ``i`` in the units of the data, for variables that have such values."""
     variables = e.variables
     if variables is None or not offers(e.network, "centers"):
         return {}
@@ -162,7 +162,7 @@ def _draw_value(ax: Any, y: float, reason: Reason, x: float) -> None:
 
 
 def _limits(seen: list[float]) -> tuple[float, float]:
-    """Ends of the axis around all places, with room for numbers on a side where some are beyond it."""
+    """Ends of the axis around all places, with space for numbers on a side where some are beyond it."""
     low, high = min(seen), max(seen)
     return (
         _LOW - _BEYOND if low < _LOW else low - _MARGIN,
@@ -178,7 +178,7 @@ def _draw_words(ax: Any, place: int, reason: Reason) -> None:
 
 
 def _compared(reason: Reason) -> str:
-    """Say how a value that is no number differs from what is expected; the label has the value itself."""
+    """How a value that is not a number differs from the expected one; the label has the value itself."""
     value, usual = value_texts(reason)
     if is_missing(reason.expected):
         return "expected values are unknown"

@@ -1,4 +1,4 @@
-"""What all pictures share: where they are drawn, and names that fit above them."""
+"""What all pictures share: figures and axes to draw on, and names that fit above them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNKNOWN = "▯"  # matplotlib's own font has it
 
 
 def pyplot() -> Any:
-    """The module ``pyplot`` of matplotlib, or one sentence on how to get it."""
+    """Matplotlib's module ``pyplot``, or one sentence on how to install it."""
     return _matplotlib("pyplot")
 
 
 def blank_figure(size: tuple[float, float]) -> Any:
-    """Figure of ``size`` inches that no window shows: for files."""
+    """Figure of ``size`` inches that no window shows, for files."""
     return _matplotlib("figure").Figure(figsize=size)
 
 
@@ -38,7 +38,7 @@ def _matplotlib(part: str) -> Any:
 
 
 def check_kind(e: Any, kinds: Sequence[Kind], advice: str) -> None:
-    """Raise a ``TypeError`` with an ``advice`` if ``e`` explains another kind of items."""
+    """Raise a ``TypeError`` with an ``advice`` if ``e`` explains other kinds of items."""
     if getattr(e, "kind", None) not in kinds:
         told = " or ".join(kind.nouns for kind in kinds)
         raise TypeError(
@@ -47,14 +47,14 @@ def check_kind(e: Any, kinds: Sequence[Kind], advice: str) -> None:
 
 
 def check_patches(e: Any) -> None:
-    """Refuse what is no explanation of images or series."""
+    """Refuse anything but an explanation of images or series."""
     check_kind(e, (IMAGES, SERIES), "Draw rows of tables with bars or waterfall.")
 
 
 def add_panel(
     figure: Any, size: tuple[float, float], left: float, top: float, width: float, height: float
 ) -> Any:
-    """Axes at a place in inches from the upper left corner, on a figure that was planned to have ``size``.
+    """Axes at a place in inches from the upper left corner, on a figure planned to have ``size``.
 
     Fixed places, unlike a layout that is worked out, keep panels in line whatever the shapes of pictures.
     """
@@ -63,14 +63,14 @@ def add_panel(
 
 
 def lay_out(ax: Any) -> None:
-    """Work out where everything on the figure will be, as drawing does."""
+    """Compute the layout of the figure, as drawing does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters of a name that the font does not have
         ax.figure.canvas.figure.draw_without_rendering()
 
 
 def drawable(text: str) -> str:
-    """Text on one line, with rectangles for letters that the fonts of matplotlib's settings do not have.
+    """Text on one line, with rectangles for letters that matplotlib's fonts lack.
 
     matplotlib would draw boxes too, and warn at every drawing.
 

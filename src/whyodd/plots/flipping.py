@@ -1,4 +1,4 @@
-"""How fast outlierness falls when variables are taken away, method by method."""
+"""How fast outlierness falls when variables are removed, method by method."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _checked(curves: Any) -> Mapping[str, Any]:
 
 
 def _falls(values: Any, name: str) -> Wide:
-    """(n, s + 1) curves over their first value; 0 where nothing was odd from the beginning."""
+    """(n, s + 1) curves over their first value; 0 where nothing was odd at the start."""
     area(values)  # checks that these are curves
     curves = np.asarray(values, dtype=np.float64)
     if curves.ndim != 2 or len(curves) == 0:

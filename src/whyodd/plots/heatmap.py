@@ -20,7 +20,7 @@ _SMALL = 9  # points
 
 
 def heatmap(e: PatchExplanation, i: int = 0, ax: Any = None, limit: float | None = None) -> Any:
-    """Picture ``i`` in grey with its relevance over it, and a bar that tells the colours.
+    """Picture ``i`` in grey with its relevance over it, and a bar that explains the colours.
 
     Parameters
     ----------

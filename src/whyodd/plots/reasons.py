@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whyodd.explanations.table import Explanation
 
-# Okabe and Ito's colours, which all people can tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 BLUE, VERMILLION, GREEN, GREY, LIGHT_GREY, BLACK = (
     "#0072B2", "#D55E00", "#009E73", "#7F7F7F", "#C4C4C4", "#333333",
 )  # fmt: skip
@@ -35,7 +35,7 @@ _LEGEND_ROW = 17.0  # points
 
 @dataclass(frozen=True)
 class Parts:
-    """The outlierness of one row as a picture shows it.
+    """The outlierness of one row in the form that a picture shows.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Parts:
         k = at_least_one(k, "variables")
         reasons = e.reasons(i)
         columns = np.argsort(-e.relevance[i], kind="stable").tolist()  # in the order of the reasons
-        # What speaks against the oddness counts as much as what speaks for it.
+        # Relevance against the oddness counts as much as relevance for it.
         order = sorted(range(len(reasons)), key=lambda place: -abs(reasons[place].relevance))
         return cls(
             name=e.name(i),
@@ -97,7 +97,7 @@ class Parts:
 
     @property
     def unexplained_bar(self) -> tuple[str, float, str]:
-        """Label, size and colour of what belongs to no variable."""
+        """Label, size and colour of the unexplained part."""
         return UNEXPLAINED, self.unexplained, GREY
 
     @property
@@ -107,7 +107,7 @@ class Parts:
         return f"{name[:1].upper()}{name[1:]}: outlierness {number(self.outlierness)}"
 
     def legend(self) -> list[tuple[str, str]]:
-        """Colours of the directions there are, and what they mean."""
+        """Colours of the directions that occur, and their meaning."""
         found = {reason.direction for reason in self.reasons}
         return [(BY_DIRECTION[sign], MEANING[sign]) for sign in (1, -1, 0) if sign in found]
 
@@ -119,7 +119,7 @@ def check_rows(e: Sized) -> None:
 
 
 def check_table(e: Explanation) -> None:
-    """Refuse what is no explanation of the rows of a table, or has none."""
+    """Refuse anything but an explanation of table rows, or one without rows."""
     check_kind(e, (TABLE,), "Draw images with heatmap, series with series.")
     check_rows(e)
 
@@ -179,13 +179,13 @@ def name_rows(ax: Any, labels: Sequence[str]) -> None:
 
 
 def tidy(ax: Any) -> None:
-    """Only the frame that is needed."""
+    """Keep only the spines that are needed."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="x", labelsize=SMALL)
 
 
 def head(ax: Any, title: str, entries: Sequence[tuple[Any, str]], columns: int = 4) -> None:
-    """Title, and below it a legend: colours or things drawn with their meaning. Neither covers the data."""
+    """Title, and below it a legend: colours or drawn things with their meaning. Neither covers the data."""
     from matplotlib.patches import Patch
 
     rows = -(-len(entries) // columns)
@@ -208,7 +208,7 @@ def draw_bars(ax: Any, starts: Sequence[float], widths: Sequence[float], colours
 
 
 def write_at_ends(ax: Any, ends: Sequence[tuple[float, bool]], texts: Sequence[str]) -> list[Any]:
-    """Text beyond the end of each bar: right of it, or left where it goes back."""
+    """Text beyond the end of each bar: right of it, or left of a negative bar."""
     return [
         ax.annotate(
             text, (end, place), xytext=(-4 if is_back else 4, 0), textcoords="offset points",
@@ -220,7 +220,7 @@ def write_at_ends(ax: Any, ends: Sequence[tuple[float, bool]], texts: Sequence[s
 
 
 def make_room(ax: Any, points: Sequence[float], *, left: bool) -> None:
-    """Limits around all points and 0, with room for text on the right, and on the left if asked for."""
+    """Limits around all points and 0, with space for text on the right, and on the left if requested."""
     low, high = min(0.0, *points), max(0.0, *points)
     size = (high - low) or 1.0
     ax.set_xlim(low - (0.14 * size if left else 0.0), high + 0.14 * size)

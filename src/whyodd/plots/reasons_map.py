@@ -97,13 +97,13 @@ def signed_roots(e: Explanation) -> Wide:
 
 
 def _areas(outlierness: NDArray[np.floating]) -> Wide:
-    """Areas of dots; roots, since the oddest of all are often odd beyond all proportion."""
+    """Areas of dots, from roots, since the oddest rows are often far odder than all others."""
     above = np.asarray(outlierness, dtype=np.float64) - float(outlierness.min())
     return np.asarray(_SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(above / (float(above.max()) or 1.0)))
 
 
 def _layers(groups: Sequence[ReasonGroup]) -> list[tuple[NDArray[np.intp], tuple[str, str], str]]:
-    """Members, colour and sign, and words of each group that has a colour; the others together."""
+    """Members, colour, sign and words of each group that has a colour; the others together."""
     named = [group for group in groups if group.features][: len(_SIGNS)]
     layers = [(group.members, sign, _words(group)) for group, sign in zip(named, _SIGNS, strict=False)]
     others = [group.members for group in groups[len(named) :]]
@@ -128,7 +128,7 @@ def _scatter(ax: Any, places: Wide, areas: Wide, sign: tuple[str, str]) -> Any:
 
 
 def _frame(ax: Any, places: Wide) -> None:
-    """A square around all dots, as wide as high: what looks far apart is, in all directions."""
+    """A square around all dots, so that distances mean the same in all directions."""
     low, high = places.min(axis=0), places.max(axis=0)
     middle, half = (low + high) / 2, 0.54 * float((high - low).max()) or 1.0
     ax.set(xticks=[], yticks=[], aspect="equal", anchor="W")
@@ -153,7 +153,7 @@ def _add_legend(ax: Any, handles: list[Any], words: list[str]) -> None:
 
 
 def _number(ax: Any, places: Wide, areas: Wide, oddest: NDArray[np.intp], numbers: list[str]) -> None:
-    """Write numbers beside the dots of the oddest rows, each where it covers no other and the fewest dots."""
+    """Number the dots of the oddest rows, where a number covers no other one and the fewest dots."""
     lay_out(ax)
     seen = ~np.isnan(places[:, 0])
     pixels = ax.figure.dpi / 72
@@ -178,14 +178,14 @@ def _number(ax: Any, places: Wide, areas: Wide, oddest: NDArray[np.intp], number
 
 
 def covered(box: Box, dots: Wide, radii: Wide) -> int:
-    """How many dots with these middles (n, 2) and radii (n,) a box touches."""
+    """How many dots with these centers (n, 2) and radii (n,) a box touches."""
     left, bottom, right, top = box
     gaps = dots - np.clip(dots, (left, bottom), (right, top))
     return int(np.count_nonzero((gaps**2).sum(axis=1) < radii**2))
 
 
 def _shifts(size: Wide, radius: float, pixels: float) -> Iterator[Wide]:
-    """From a dot to the middles of boxes beside it, the nearest first."""
+    """Offsets from a dot to the centers of boxes beside it, the nearest first."""
     for away in _AWAY:
         for direction in _DIRECTIONS:
             yield np.array(direction) * (radius + pixels * away + size / 2)

@@ -40,7 +40,7 @@ def outlined(e: ImageExplanation, i: int) -> Bytes:
     pixels = displayed(e.data[i])
     colours = np.repeat(pixels[..., None], 3, axis=-1) if pixels.ndim == 2 else pixels.copy()
     mask = e.mask(i)
-    # As wide as the picture is large, so that it shows once the picture is shrunk.
+    # As wide as the picture is large, so that it stays visible in a shrunken picture.
     width = max(round(max(mask.shape) / 200), 1)
     line = binary_dilation(mask, iterations=width) & ~mask
     colours[line] = _OUTLINE

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FEWEST, _MOST = 10, 60  # bins
 _SKEWED = 50.0  # times the largest bin over the smallest that is not empty
 _FAR = 30.0  # times the median: beyond it all others would be in one bin
-# Scores whose range is this small beside them differ by rounding only: no bins fit between them.
+# If the range of scores is this small relative to them, they differ only by rounding: no bins fit.
 _ROUNDING = 1e-9
 _RUG = 20  # rows
 _SIZE = (7.5, 3.8)  # inches
@@ -87,7 +87,7 @@ def _draw_counts(ax: Any, values: Wide, threshold: float | None) -> bool:
 
 
 def is_far_reaching(values: Wide) -> bool:
-    """Whether a few scores are so far out that the others can only be told apart as logarithms."""
+    """Whether a few scores are so large that the others can only be distinguished as logarithms."""
     return bool(values.min() > 0.0 and values.max() / _FAR > np.median(values))
 
 

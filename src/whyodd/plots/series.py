@@ -53,7 +53,7 @@ def series(
         Relevance that has the darkest colour; by default the 99.9 % quantile over all steps and channels.
         Give the same to compare several series.
     top : int, default 8
-        Channels to draw, those with the most relevance; how much the others have is told in words.
+        Channels to draw, those with the most relevance; the share of the others is stated in words.
     marks : sequence of (start, stop), optional
         Known spans to draw as lines on top: dates or numbers as in the time column, or else steps.
 
@@ -133,7 +133,7 @@ def _draw_line(ax: Any, cells: Cells, values: Doubles) -> None:
 
 
 def _around(values: Doubles) -> tuple[float, float]:
-    """Range of values with a margin; the shading behind them has no say in it."""
+    """Range of values with a margin; the shading does not affect it."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     margin = 0.06 * (high - low) or max(0.1 * abs(high), 0.1)
@@ -141,7 +141,7 @@ def _around(values: Doubles) -> tuple[float, float]:
 
 
 def _is_alone(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which points have a gap on either side, and no line to be seen by."""
+    """Which points have a gap on either side, and so are not on a line."""
     around = np.concatenate([[False], there, [False]])
     return np.asarray(there & ~around[:-2] & ~around[2:])
 
@@ -156,7 +156,7 @@ class _Shades:
         self._style = {"cmap": colours.with_extremes(bad=_UNSEEN), "norm": Normalize(0.0, limit)}
 
     def draw(self, ax: Any, cells: Cells, relevance: Doubles) -> Any:
-        """Colour the background of a channel; grey where there is no relevance to speak of."""
+        """Colour the background of a channel; grey where there is hardly any relevance."""
         shown = np.ma.masked_invalid(cells.largest(relevance)[None])
         # Corners in units of the axis: the shading fills it, whatever the values.
         across = ax.get_xaxis_transform()
@@ -204,7 +204,7 @@ def _finish(axes: Sequence[Any], cells: Cells, item: Item) -> None:
 
 
 def _draw_scale(figure: Any, drawn: Any, rows: Sequence[Any]) -> None:
-    """Which relevance each colour stands for, beside the topmost channels."""
+    """What each colour means, beside the topmost channels."""
     width, height = figure.get_size_inches()
     right, top = 1 - _RIGHT / width, rows[0].get_position().y1
     tall = min(_BAR / height, top - rows[-1].get_position().y0)
@@ -215,8 +215,8 @@ def _draw_scale(figure: Any, drawn: Any, rows: Sequence[Any]) -> None:
 
 
 def _tell(figure: Any, e: PatchExplanation, shown: int, part: float, *, is_grey: bool) -> None:
-    """In words what no axes show."""
-    # Shares are of the outlierness, or of all relevance where that has other units.
+    """In words whatever the axes do not show."""
+    # Shares of the outlierness, or of all relevance if that has other units.
     whole = float(e.outlierness[0] if e.is_additive else e.relevance[0].sum()) or 1.0
     unexplained = float(e.unexplained[0]) if e.is_additive else 0.0
     told = []

@@ -1,4 +1,4 @@
-"""The strangest window of an image or a series, beside the normal patch that is most like it."""
+"""The strangest window of an image or a series, beside the most similar normal patch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SMALL = 9  # points
 
 
 def strangest(e: PatchExplanation, i: int = 0, figure: Any = None) -> Any:
-    """Where the strangest window of item ``i`` is, what it holds, what normal is like it, and the difference.
+    """Where the strangest window of item ``i`` is, its content, the most similar normal one, the difference.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _LONGEST = 2000  # characters of a message
 _TERMS, _TERM = 8, 30  # missing terms, and letters of one
 _WIDTH, _MARGIN, _HEAD = 8.5, 0.25, 0.7  # inches
 _SIZE, _LINE = SMALL + 2, 19.0  # points: letters of the message, and from line to line
-_BASE = 0.9  # of a line that is above the feet of its letters
+_BASE = 0.9  # part of a line that is above the baseline
 _MOST_LINES, _MOST_LETTERS = 40, 200  # of a message, of a line
 _ATOMS = re.compile(r"\s+|\S+")
 _GREY = "#555555"
@@ -41,7 +41,7 @@ _GREY = "#555555"
 
 @dataclass(frozen=True)
 class Piece:
-    """Letters that are drawn together, ``strength`` (0 to 1) telling how dark; a new word is underlined."""
+    """Letters drawn together; ``strength`` (0 to 1) sets how dark; a new word is underlined."""
 
     text: str
     strength: float = 0.0
@@ -49,7 +49,7 @@ class Piece:
 
 
 def text(e: TextExplanation, i: int = 0, ax: Any = None) -> Any:
-    """Message ``i`` with its words shaded by relevance, and below it the terms that are missing.
+    """Message ``i`` with its words shaded by relevance, and its missing terms below.
 
     The darkest word is the most relevant one of this message. Letters that matplotlib's font does not have
     are rectangles: name a font that has them in ``matplotlib.rcParams["font.family"]``.
@@ -90,7 +90,7 @@ def text(e: TextExplanation, i: int = 0, ax: Any = None) -> Any:
 
 
 def wrapped(parts: Iterable[Piece], width: float, measure: Measure) -> list[Line]:
-    """Lines of pieces with their places, broken where there is space, and elsewhere only if they must be.
+    """Lines of pieces with their positions, broken at spaces, and elsewhere only if necessary.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def wrapped(parts: Iterable[Piece], width: float, measure: Measure) -> list[Line
 
 
 class _Lines:
-    """Lines that are being filled, from left to right."""
+    """Lines that are filled from left to right."""
 
     def __init__(self, width: float, measure: Measure) -> None:
         self.width, self.measure = width, measure
@@ -118,14 +118,14 @@ class _Lines:
         self.x = 0.0
 
     def skip(self, space: str) -> None:
-        """Leave space, or end the line."""
+        """Leave a space, or end the line."""
         for _ in range(min(space.count("\n"), 2)):  # at most one line stays empty
             self._end()
         if self.x > 0.0:
             self.x += len(space) * self.measure(" ")
 
     def add(self, run: list[Piece]) -> None:
-        """Pieces without space between them: on this line if they fit, else from the next line on."""
+        """Pieces without a space between them: on this line if they fit, else on the next one."""
         if self.x > 0.0 and self.x + sum(self.measure(piece.text) for piece in run) > self.width:
             self._end()
         for piece in run:
@@ -143,7 +143,7 @@ class _Lines:
                 self._end()
 
     def _fitting(self, letters: str) -> int:
-        """How many letters the line has room for; at least one if it is empty."""
+        """How many letters fit on the rest of the line; at least one on an empty line."""
         room, letters = self.width - self.x, letters[:_MOST_LETTERS]
         if self.measure(letters) <= room:
             return len(letters)
@@ -165,7 +165,7 @@ def _shaded(e: TextExplanation, i: int, limit: float) -> list[Piece]:
 
 
 def _legend(words: Sequence[Word], limit: float, outlierness: float) -> list[tuple[Any, str]]:
-    """What the darkest shade and half of it mean, and underlining if there is any."""
+    """Meaning of the darkest shade and of half of it, and of underlining if there is any."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -186,7 +186,7 @@ def _shade(strength: float) -> tuple[float, float, float, float]:
 
 
 def _told(e: TextExplanation, i: int) -> list[str]:
-    """In words what the message itself does not show."""
+    """In words whatever the message itself does not show."""
     whole = float(e.outlierness[i]) or 1.0
     lacking = e.absent(i, _TERMS) if e.usage is None else e.lacking(i)[:_TERMS]
     missing = [f"{title_of(t.term, _TERM)} {percent(t.relevance / whole)}" for t in lacking]
@@ -199,7 +199,7 @@ def _told(e: TextExplanation, i: int) -> list[str]:
 
 
 def _reads_from_right(message: str) -> bool:
-    """Whether the first letter that has a direction is read from the right."""
+    """Whether the first letter with a direction is read from the right."""
     kinds = (bidirectional(letter) for letter in message)
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
@@ -210,7 +210,7 @@ def _own_axes() -> Any:
 
 
 def _make_room(ax: Any, n_lines: float) -> float:
-    """Make the figure as high as the lines need; the height of the axes in points."""
+    """Make the figure as high as the lines need; return the height of the axes in points."""
     height = n_lines * _LINE / 72
     total = _HEAD + height + _MARGIN
     left, _, across, _ = ax.get_position().bounds
@@ -220,7 +220,7 @@ def _make_room(ax: Any, n_lines: float) -> float:
 
 
 def _size(ax: Any) -> tuple[float, float]:
-    """Width and height of the axes in points, once the title has taken its room."""
+    """Width and height of the axes in points, after the title has taken its space."""
     lay_out(ax)
     box = ax.get_window_extent()
     return 72 * box.width / ax.figure.dpi, 72 * box.height / ax.figure.dpi
@@ -261,7 +261,7 @@ def _draw_message(ax: Any, lines: Sequence[Line], measure: Measure, right: float
 
 
 def _mirrored(line: Line, measure: Measure, right: float) -> Iterator[tuple[float, Piece]]:
-    """Pieces from the right end on; neighbours that are read from the left stay in their order."""
+    """Pieces from the right end on; adjacent pieces that are read from the left keep their order."""
     for is_from_right, group in groupby(line, key=lambda entry: _reads_from_right(entry[1].text)):
         together = list(group)
         first, end = together[0][0], together[-1][0] + measure(together[-1][1].text)

@@ -1,4 +1,4 @@
-"""The time axis of a picture: where steps are on it, and cells of them that can be seen."""
+"""The time axis of a picture: positions of steps, and cells large enough to be seen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CELLS = 1500
 
 @dataclass(frozen=True)
 class Cells:
-    """Neighbouring steps put together to as many cells as can be seen, never across a jump in time.
+    """Neighbouring steps joined into as many cells as can be seen, never across a jump in time.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How the outlierness of a row builds up, variable by variable."""
+"""How the outlierness of a row adds up, variable by variable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLEAR = 2.0  # pixels
 
 
 def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
-    """From the part that belongs to no variable to the outlierness of row ``i``, by the main reasons.
+    """From the unexplained part to the outlierness of row ``i``, through its main reasons.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _connect(ax: Any, stops: list[float]) -> None:
 
 
 def _clear_line(ax: Any, numbers: list[Any], x: float) -> None:
-    """Move numbers that would lie across the vertical line at ``x`` beyond it."""
+    """Move numbers that would cross the vertical line at ``x`` beyond it."""
     lay_out(ax)
     line = ax.transData.transform((x, 0.0))[0]
     for text in numbers:

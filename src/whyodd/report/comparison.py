@@ -11,7 +11,7 @@ from whyodd.report.render import LIMIT, environment
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Of each list the page holds so many entries, and says how many more there are.
+# The page holds this many entries of each list, and says how many more there are.
 _MOST = {"changes": 100, "columns": 200, "notes": 40}
 _WIDTH, _HEIGHT = 1000.0, 100.0  # of a distribution's own units
 _TAGS = {
@@ -36,7 +36,7 @@ def render_comparison(summary: Mapping[str, Any]) -> str:
 
 
 def comparison_parts(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What the templates of a comparison are filled with."""
+    """The variables of the templates of a comparison."""
     return {
         "s": summary,
         "tags": _TAGS,
@@ -47,7 +47,7 @@ def comparison_parts(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _columns(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Bars of what columns have of the distance, the largest first; of one scale."""
+    """Bars of the columns' parts of the distance, the largest first, on one scale."""
     ordered = sorted(columns, key=lambda column: -(column["part"] - column["chance"]))[: _MOST["columns"]]
     largest = max((column["part"] for column in ordered), default=0.0) or 1.0
     return [
@@ -66,7 +66,7 @@ def _columns(columns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _drawn(picture: Mapping[str, Any]) -> dict[str, Any]:
-    """Places of what is drawn."""
+    """Positions of the drawings."""
     if picture["kind"] == "bins":
         return {**picture, **_bins(picture)}
     if picture["kind"] == "shares":
@@ -93,7 +93,7 @@ def _drawn(picture: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bins(picture: Mapping[str, Any]) -> dict[str, Any]:
-    """Outline of the bars of both tables, and places of the medians."""
+    """Outline of the bars of both tables, and positions of the medians."""
     largest = max((*picture["old"], *picture["new"])) or 1.0
     step = _WIDTH / len(picture["old"])
 

@@ -1,4 +1,4 @@
-"""Places of what a page draws, as attributes of SVG: percentages across, so that text keeps its size."""
+"""Positions of a page's drawings as SVG attributes, in percent across, so that text keeps its size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whyodd.explanations.sentences import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-WAYS = {1: "up", -1: "down", 0: "odd"}  # direction of a reason -> class of what is drawn of it
+WAYS = {1: "up", -1: "down", 0: "odd"}  # direction of a reason -> class of its drawing
 HEIGHT = 180.0  # pixels of the histogram's bars
 _SKEWED = 50  # times the largest bin over the smallest that is not empty: counts are drawn as logarithms
 _LEAST = 2.0  # pixels of a bar that must not be overlooked
@@ -25,7 +25,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def percent_of(part: float) -> str:
-    """A place between 0 and 1 as SVG takes it.
+    """A position between 0 and 1 in SVG units.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def percent_of(part: float) -> str:
 
 @dataclass(frozen=True)
 class Axes:
-    """Where scores and counts are in the histogram.
+    """Scales of the scores and counts of the histogram.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Axes:
 
 
 def histogram(scores: Mapping[str, Any], threshold: float | None, nouns: str) -> dict[str, Any] | None:
-    """Bars of the score distribution, marks of both axes, place of the threshold; None of no scores."""
+    """Bars of the score distribution, ticks of both axes, position of the threshold; None without scores."""
     edges, bins = scores["edges"], list(zip(scores["below"], scores["above"], strict=True))
     totals = [sum(both) for both in bins if any(both)]
     if not totals:
@@ -115,7 +115,7 @@ def histogram(scores: Mapping[str, Any], threshold: float | None, nouns: str) ->
 
 
 def _bin(axes: Axes, ends: tuple[float, float], both: tuple[int, int], nouns: str) -> dict[str, Any]:
-    """One bar: what is up to the threshold below, what is above it on top."""
+    """One bar: scores up to the threshold at the bottom, those above it on top."""
     height = max(axes.rise(sum(both)), _LEAST)
     foot = axes.rise(both[0]) if both[1] else height
     return {
@@ -158,7 +158,7 @@ def bar(share: float, scale: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def strip(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Bars of usual values and what is marked among them; None of what is not marked.
+    """Bars of usual values and the marks among them; None for a missing mark.
 
     Examples
     --------
@@ -180,14 +180,14 @@ def strip(drawn: Mapping[str, Any]) -> dict[str, Any]:
         "bars": bars,
         "start": percent_of(start),
         "stop": percent_of(stop),
-        # A range of one value is seen all the same.
+        # A range of one value stays visible.
         "band": None if low is None else (percent_of(low), percent_of(max(high - low, _THIN))),
         **{name: None if drawn[key] is None else percent_of(drawn[key]) for name, key in marks.items()},
     }
 
 
 def scatter(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Dots of usual rows, the place of the odd one, and what stands at both axes.
+    """Dots of usual rows, the position of the odd one, and the labels of both axes.
 
     Examples
     --------
@@ -216,6 +216,6 @@ def scatter(drawn: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def against_largest(values: Sequence[float]) -> list[str]:
-    """Widths of bars beside the longest one."""
+    """Widths of bars relative to the longest one."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
     return [percent_of(abs(value) / largest) for value in values]

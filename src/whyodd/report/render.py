@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LIMIT = 5_000_000  # bytes
-_FOR_THE_COUNTS = 1_000  # bytes of the sentences that say what was left out
-_PICTURE = 10  # A picture may take this part of the page, else there is room for nothing beside it.
-# Of each list the page holds so many entries, and says how many more there are.
+_FOR_THE_COUNTS = 1_000  # bytes of the sentences on what was left out
+_PICTURE = 10  # A picture may take this part of the page, or nothing else fits beside it.
+# The page holds this many entries of each list, and says how many more there are.
 _MOST = {
     "groups": 40, "reasons": 30, "common": 5, "links": 10, "neighbors": 10, "values": 10, "steps": 8,
     "tokens": 2_000, "absent": 40, "panels": 20, "bars": 20, "columns": 200, "notes": 40,
@@ -39,7 +39,7 @@ _IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}
 
 
 def check_installed() -> None:
-    """Say that the page needs jinja2 before the work, not after it."""
+    """Say before the work that the page needs jinja2."""
     try:
         import_module("jinja2")
     except ImportError as error:
@@ -73,7 +73,7 @@ def render(summary: Mapping[str, Any], *, limit: int = LIMIT) -> str:
     compared = _fill("compared.html", summary, limit) if summary["compared"] else ""
     has_room = _size(compared) <= room - sum(map(_size, [*cards, *lines]))
     left = {"n_cards": len(cards), "n_unlisted": unlisted, "has_compared": has_room}
-    # In one pass: what was put in is not looked through again.
+    # In one pass: inserted text is not searched again.
     parts = {
         _ROWS: "".join([*cards, *lines]),
         _AFTER: _fill("after.html", summary, limit, **left),
@@ -84,13 +84,13 @@ def render(summary: Mapping[str, Any], *, limit: int = LIMIT) -> str:
 
 
 def _without_dead_links(page: str) -> str:
-    """The page without links to rows that were left out; their names stay."""
+    """The page without links to dropped rows, whose names stay."""
     there = set(re.findall(r'<(?:tr|li) id="([au]\d+)"', page))
     return _LINK.sub(lambda found: found[0] if found[1] in there else found[2], page)
 
 
 def _fitting(texts: Iterator[str], room: int) -> list[str]:
-    """The first texts that fit into so many bytes."""
+    """The first texts that fit into this many bytes."""
     chosen: list[str] = []
     for text in texts:
         room -= _size(text)
@@ -101,7 +101,7 @@ def _fitting(texts: Iterator[str], room: int) -> list[str]:
 
 
 def _cards(summary: Mapping[str, Any], limit: int) -> Iterator[str]:
-    """The rows that have a card of their own, rendered when asked for."""
+    """The rows with a card of their own, rendered on request."""
     for anomaly in summary["anomalies"]:
         yield _fill("card.html", summary, limit, a=anomaly, line=_line(anomaly, summary))
 
@@ -113,14 +113,14 @@ def _lines(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Ite
 
 
 def _line(row: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table says about one anomaly."""
+    """The table's entries about one anomaly."""
     threshold = summary["threshold"]["value"]
     times = row["outlierness"] / threshold if threshold is not None and threshold > 0 else None
     return {
         **{key: row[key] for key in ("rank", "name", "group", "outlierness", "outlierness_text")},
         "place": None if row["id"] is None else f"{summary['noun']} {row['row']}",
         "times": None if times is None else f"{number(times, 2)} × threshold",
-        # What changed in an event takes a sentence.
+        # A change in an event takes a sentence.
         "reasons": () if summary["kind"] == "events" else row.get("reasons", ())[:2],
         "main": row.get("main", row.get("why", "")),
     }
@@ -142,7 +142,7 @@ def _size(text: str) -> int:
 
 @cache
 def environment() -> Environment:
-    """Templates that escape all they are given and refuse what is not there."""
+    """Templates that escape all values and refuse undefined ones."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -165,7 +165,7 @@ def environment() -> Environment:
 
 
 def page_part(name: str, package: str = "whyodd.report") -> dict[str, Any]:
-    """A file that becomes part of the page, and its hash, by which a browser knows that it may be used."""
+    """A file embedded in the page, and its hash, by which the browser's security policy admits it."""
     from markupsafe import Markup
 
     text = resources.files(package).joinpath("templates", name).read_text("utf-8")
@@ -187,12 +187,12 @@ def _plural(noun: str, count: int) -> str:
 
 
 def _is_image(address: str, limit: int) -> bool:
-    """Whether this is a picture that the page can hold itself."""
+    """Whether this picture can be embedded in the page."""
     return len(address) <= limit and _IMAGE.fullmatch(address) is not None
 
 
 def _lead(summary: Mapping[str, Any]) -> str:
-    """What was found, in a sentence or two."""
+    """The finding in a sentence or two."""
     if "lead" in summary:
         return str(summary["lead"])
     counts, noun = summary["counts"], summary["noun"]

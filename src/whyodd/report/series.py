@@ -1,4 +1,4 @@
-"""A series as a page draws it: lines with gaps, and behind them how much each time makes it odd."""
+"""A series for the page: lines with gaps, and behind them how much each time contributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 CHANNELS = 12  # that are drawn
-_POINTS = 400  # across: more cannot be told apart on a page
+_POINTS = 400  # across: more cannot be distinguished on a page
 _FINE_POINTS = 2000  # of what can be zoomed
 _WIDTH, _HEIGHT = 1000, 100  # of the drawing's own units
 _LEVELS = 5  # of relevance
@@ -20,7 +20,7 @@ _MARGIN = 0.06  # of the height, above and below the line
 
 
 def channels(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The lines of the first channels, and the strength of relevance behind them, of one scale for all."""
+    """The lines of the first channels, and the relevance behind them on one scale."""
     chosen = item["channels"][:CHANNELS]
     parts = [_in_parts(len(channel["values"])) for channel in chosen]
     means = [
@@ -65,7 +65,7 @@ def _powers(values: Sequence[float | None]) -> dict[str, str]:
 
 
 def _height_of(value: float, values: Sequence[float | None]) -> str | None:
-    """Where a value is beside others, if it is within their range."""
+    """Position of a value among others, if it is within their range."""
     known = [each for each in values if each is not None]
     if not known or not min(known) <= value <= max(known):
         return None
@@ -73,7 +73,7 @@ def _height_of(value: float, values: Sequence[float | None]) -> str | None:
 
 
 def _in_parts(length: int, most: int = _POINTS) -> list[slice]:
-    """Steps that are drawn at one place: one by one, or in at most so many parts."""
+    """Steps drawn at one position: one by one, or in a limited number of parts."""
     count = min(length, most)
     ends = [place * length // count for place in range(count + 1)] if count else []
     return [slice(*pair) for pair in pairwise(ends)]
@@ -84,7 +84,7 @@ def _mean(relevances: Sequence[float]) -> float:
 
 
 def _line(values: Sequence[float | None], parts: Sequence[slice]) -> dict[str, Any]:
-    """Path of the line, through the lowest and highest value of each part; none where there is a gap."""
+    """Path of the line, through the lowest and highest value of each part, interrupted at gaps."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     if not known:
         return {"path": "", "low": "", "high": ""}
@@ -118,7 +118,7 @@ def _heights(known: Sequence[float], low: float, size: float) -> list[float]:
 
 
 def _shades(strengths: Sequence[float], most: float) -> Iterator[tuple[str, str, int]]:
-    """Start, width and level of neighbouring parts of the same level; nothing where there is no relevance."""
+    """Start, width and level of neighbouring parts of the same level; none where there is no relevance."""
     if most <= 0:
         return
     step, place = _WIDTH / len(strengths), 0

@@ -1,4 +1,4 @@
-"""Texts from the data as a page shows them: no invisible characters, not longer than there is room for."""
+"""Texts from the data for the page: without invisible characters, and not longer than fits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _CONTROLS = {
     **dict.fromkeys((0xFFFE, 0xFFFF), 0xFFFD),
     **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
 }
-# What turns the direction of all that follows, until what ends it.
+# Signs that change the direction of the following text, and those that end it.
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SHARE = re.compile("(?<=[0-9]) %")
 _END, _END_ISOLATE = "\u202c", "\u2069"
 
 
 def clean(text: str) -> str:
-    r"""The text with a visible sign for what is no character: control characters and lone surrogates.
+    r"""The text with a visible sign for anything that is not a character: controls and lone surrogates.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """At most so many characters, with an ellipsis where some are missing.
+    """At most this many characters, with an ellipsis if some are missing.
 
     Examples
     --------
@@ -49,11 +49,11 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def closed(text: str) -> str:
-    """The text with all turns of its direction ended, and no end of a turn that began before it.
+    """The text with every change of direction closed, and no closing sign without an opening one.
 
     Browsers keep the direction of an element to itself only if it is closed in this sense.
     """
-    opened: list[str] = []  # what ends each turn that has begun
+    opened: list[str] = []  # the closing signs of the open changes
 
     def checked(found: re.Match[str]) -> str:
         letter = found[0]
@@ -67,7 +67,7 @@ def closed(text: str) -> str:
 
 
 def _end(opened: list[str], letter: str) -> bool:
-    """End the innermost turn, or that isolate and all within it; whether there was one to end."""
+    """Close the innermost change of direction, or that isolate and all within it; whether there was one."""
     if letter == _END:
         return bool(opened) and opened[-1] == _END and bool(opened.pop())
     while _END_ISOLATE in opened:
@@ -77,7 +77,7 @@ def _end(opened: list[str], letter: str) -> bool:
 
 
 def shown(text: str, longest: int = _MIDDLE) -> Markup:
-    """HTML of a name or value: its direction does not reach beyond it, its full length appears on hovering.
+    """HTML of a name or value: its direction ends with it, and its full length appears on hovering.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def shown(text: str, longest: int = _MIDDLE) -> Markup:
 
 
 def told(sentence: str, longest: int = 4 * LONGEST) -> str:
-    """A sentence that may quote names: none of them turns the direction of the words that follow it.
+    """A sentence that may quote names; no name changes the direction of the words after it.
 
     A number and its percent sign stay on one line.
     """

@@ -1,4 +1,4 @@
-"""A model that keeps learning from a stream: in a process of its own, so that no row waits for it."""
+"""A model that keeps learning from a stream, in a separate process, so that no row waits for it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from whyodd.scale.summary import MAX_ROWS, TableSummary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A first model is learned from a half-life of rows, but so many at least; a new one whenever a quarter of the
-# half-life has passed.
+# A first model is learned after a half-life of rows, but at least this many; a new one after each quarter of
+# the half-life.
 _FEWEST_ROWS, _PER_HALF_LIFE = 200, 4
-# Of the process that learns: whoever judges rows goes first.
+# Niceness of the learning process: judging rows comes first.
 _NICENESS = 10
 _SIZE = 8  # bytes that say how long a message is
 
 
 class Adaptation:
-    """Learns what is usual in a stream anew, again and again; a row counts half after a half-life.
+    """Repeatedly learns what is usual in a stream; a row's weight halves with each half-life.
 
     Rows are handed over as they come. Another process keeps a :class:`whyodd.TableSummary` of them, learns a
     model from it and sends it back in whyodd's own format. What :func:`whyodd.auto` made is learned by it
@@ -73,7 +73,7 @@ class Adaptation:
         self._process: subprocess.Popen[bytes] | None = None
 
     def add(self, table: Any) -> None:
-        """Take in rows, an Arrow table; starts to learn if it is time."""
+        """Take in rows, an Arrow table; starts learning if it is time."""
         self._waiting.append(table)
         self._n_waiting += table.num_rows
         while self._n_waiting - self._waiting[0].num_rows >= MAX_ROWS:
@@ -95,14 +95,14 @@ class Adaptation:
             self._thread.join(seconds)
 
     def close(self) -> None:
-        """End the other process, whatever it does."""
+        """End the other process at once."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def _learn(self, tables: list[Any]) -> None:
-        """Have a model learned and deliver it; in a thread."""
+        """Request a model and deliver it; runs in a thread."""
         import pyarrow as pa
 
         try:
@@ -137,7 +137,7 @@ class Adaptation:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                start_new_session=True,  # an interrupt from the keyboard is not for it
+                start_new_session=True,  # so that an interrupt from the keyboard does not reach it
             )
             for message in (json.dumps({"forget": self.forget}).encode(), self._first, self._state):
                 _send(self._process.stdin, message)
@@ -145,7 +145,7 @@ class Adaptation:
 
 
 def summary_path(model: Path) -> Path:
-    """Where the summary is kept that a model was learned from."""
+    """Path of the summary that a model was learned from."""
     return model.with_name(f"{model.name}.summary")
 
 
@@ -153,10 +153,10 @@ def summary_path(model: Path) -> Path:
 
 
 def keep_learning() -> None:
-    """Learn a model of each table on standard input and those before; ends with the input."""
+    """Learn a model from each table on standard input and those before it; ends with the input."""
     if hasattr(os, "nice"):  # not on Windows
         os.nice(_NICENESS)
-    # What anything else prints must not come between the answers.
+    # Keep other output out of the answers.
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     forget = json.loads(_receive(source))["forget"]
@@ -187,7 +187,7 @@ def _with_rows(summary: TableSummary | None, rows: bytes, forget: int) -> TableS
 
 
 def learned_again(model: Any, summary: TableSummary) -> Any:
-    """A model like this one, of other rows; of normal ones it calls as many odd."""
+    """A model like this one, trained on other rows; it calls the same share of normal rows odd."""
     if hasattr(model, "auto_report_"):
         new, old = summary.fit(), model[-1]
         allowed = share_above(old.threshold_, old.distribution_)

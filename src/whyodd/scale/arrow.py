@@ -1,4 +1,4 @@
-"""Frames as Arrow tables of a few types, so that tables of several parts go together."""
+"""Frames as Arrow tables of a few types, so that tables of several parts match."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_arrow(frame: Any) -> Any:
 
 
 def _usual_type(kind: Any) -> Any:
-    """The type that stands for all that hold the same values; times to the microsecond."""
+    """The type that represents all types with the same values; times to the microsecond."""
     pa = _pyarrow()
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), _usual_type(kind.value_type), ordered=kind.ordered)
@@ -53,7 +53,7 @@ def _usual_type(kind: Any) -> Any:
 
 
 def together(first: Any, second: Any, names: tuple[str, str]) -> tuple[Any, Any]:
-    """Both tables with the columns in the same order and of types that hold the values of both.
+    """Both tables with the columns in the same order, and of types that hold the values of both.
 
     ``names`` say where they come from, for the message if that cannot be.
     """

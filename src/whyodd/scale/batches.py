@@ -145,12 +145,12 @@ class BatchExplainer:
 
     @property
     def n_normal(self) -> int | None:
-        """How many normal rows tell how rare an outlierness is, if the model knows."""
+        """Number of normal rows behind the p-values, if the model knows."""
         return None if self._distribution is None else int(self._distribution.scores.size)
 
     @property
     def threshold(self) -> float | None:
-        """Outlierness above which rows are odd; None if the model does not say."""
+        """Outlierness above which rows are odd; None if the model has no threshold."""
         return self._prepared.threshold
 
     @property
@@ -177,7 +177,7 @@ class BatchExplainer:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What :meth:`to_bytes` gave; no code of it is executed."""
+        """The explainer from the result of :meth:`to_bytes`; none of its code is executed."""
         import pyarrow as pa
 
         with ZipFile(io.BytesIO(data)) as archive, tempfile.TemporaryDirectory() as folder:
@@ -205,13 +205,13 @@ class BatchExplainer:
         return pa.string() if self.inputs is None else self.inputs.field(self.id_column).type
 
     def _column_names(self) -> tuple[str, ...] | None:
-        """What the columns are called, as far as the batches to come are known."""
+        """Names of the columns, as far as they are known before the first batch."""
         if self.inputs is None:
             return None
         return tuple(name for name in self.inputs.names if name != self.id_column)
 
     def _names(self, table: Any, first_row: int) -> Any:
-        """What the rows are called."""
+        """Names of the rows."""
         import pyarrow as pa
 
         if self.id_column is None:
@@ -224,7 +224,7 @@ class BatchExplainer:
         return _joined(table[self.id_column].cast(self.schema.field("id").type))
 
     def _scores(self, e: Explanation) -> list[Any]:
-        """Outlierness, p-value, whether a row is odd, and what belongs to no variable."""
+        """Outlierness, p-value, whether a row is odd, and the unexplained part."""
         import pyarrow as pa
 
         p_value = self.p_values(e)
@@ -236,7 +236,7 @@ class BatchExplainer:
         ]
 
     def _own(self, inputs: Any) -> NDArray[np.intp] | None:
-        """The center that each row is, or -1; None if that does not matter."""
+        """The center that each row is, or -1; None if that makes no difference."""
         if not self._centers:
             return None
         own = np.array([self._centers.get(key, -1) for key in _row_bytes(inputs)], dtype=np.intp)
@@ -252,7 +252,7 @@ def explain_batches(
     relevance: bool = False,
     progress: bool = False,
 ) -> Iterator[Any]:
-    """Explain rows that come batch by batch: any number of rows, in bounded memory, in their order.
+    """Explain rows that arrive in batches: any number of rows, in bounded memory, in their order.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def explain_batches(
 
 
 def _unheard(done: int) -> None:
-    """Progress that nobody asked for."""
+    """Report no progress."""
 
 
 def as_table(batch: Any) -> Any:
@@ -313,11 +313,11 @@ def as_table(batch: Any) -> Any:
         raise TypeError(
             f"A batch is of type {type(batch).__name__}, expected an Arrow batch or table, or a data frame."
         )
-    return nw.maybe_reset_index(frame).to_arrow()  # the index of pandas is no column
+    return nw.maybe_reset_index(frame).to_arrow()  # the index of pandas is not a column
 
 
 def explained(rows: PreparedRows, own: NDArray[np.intp] | None = None) -> Explanation:
-    """Explanation of rows, in one pass where the network has at hand what it takes."""
+    """Explanation of rows, in one pass if the network allows it."""
     network = rows.network
     seen = SeenCenters(rows) if offers(network, "consume") else None
     parts = decompose_rows(
@@ -332,7 +332,7 @@ def explained(rows: PreparedRows, own: NDArray[np.intp] | None = None) -> Explan
 
 
 class SeenCenters:
-    """What is known of the centers that rows are like, gathered while the rows are decomposed.
+    """The values of the nearest centers, collected while the rows are decomposed.
 
     So the centers of a row need not be looked for again to say what is expected of it.
 
@@ -364,7 +364,7 @@ class SeenCenters:
             self.alike[rows] = nearest_of(p)
 
     def handed_to(self, e: Explanation) -> Explanation:
-        """The explanation, which need not compute it anew."""
+        """The explanation, with the collected values."""
         expected: Any = self.points if self.expected is None else self.expected.values
         e.__dict__["expected"] = expected if self.given is None else self.given.expected(expected)
         if self.alike is not None:
@@ -373,12 +373,12 @@ class SeenCenters:
 
 
 def _joined(column: Any) -> Any:
-    """A column as one piece."""
+    """A column as one chunk."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _centers_by_bytes(network: Any) -> dict[bytes, int]:
-    """Centers that are training rows, by what they are."""
+    """Centers that are training rows, by their content."""
     if not offers(network, "leave_out") or network.rows is None or is_sparse(network.centers):
         return {}
     keys = list(_row_bytes(network.centers))
@@ -387,4 +387,4 @@ def _centers_by_bytes(network: Any) -> dict[bytes, int]:
 
 def _row_bytes(points: Any) -> Iterator[bytes]:
     """Rows as bytes, equal for equal rows."""
-    return (row.tobytes() for row in np.asarray(points, dtype=np.float64) + 0.0)  # there is one zero, not two
+    return (row.tobytes() for row in np.asarray(points, dtype=np.float64) + 0.0)  # one zero, not also -0

@@ -1,4 +1,4 @@
-"""What is known of one column over all rows, however many."""
+"""What is known about one column over all rows, however many."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whyodd.maths.moments import Moments
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# Different values of a column up to which all are counted.
+# Distinct values of a column up to which all are counted.
 MOST_COUNTED = 10_000
 # Quantiles are off by at most 0.28 % of the rows, in 99 of 100 cases, and take 25 kB.
 _QUANTILE_SIZE = 1024
@@ -21,7 +21,7 @@ _QUANTILE_SIZE = 1024
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """A column in numbers, which add up over parts.
+    """A column in numbers that add up over parts.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ColumnSummary:
 
     @classmethod
     def of(cls, values: Any) -> ColumnSummary:
-        """Of an Arrow array, in which NaN counts as missing."""
+        """From an Arrow array, in which NaN counts as missing."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -69,7 +69,7 @@ class ColumnSummary:
         )
 
     def merge(self, other: ColumnSummary) -> ColumnSummary:
-        """Of the rows of both."""
+        """The column of the rows of both."""
         if self.count == 0 or other.count == 0:
             full, empty = (self, other) if other.count == 0 else (other, self)
             return replace(full, missing=full.missing + empty.missing)
@@ -84,7 +84,7 @@ class ColumnSummary:
         )
 
     def whole(self, name: str, kind: Any) -> WholeColumn:
-        """The same for those who fit: ``name`` and Arrow type ``kind`` are those of the column."""
+        """The same in the form for fitting: ``name`` and Arrow type ``kind`` are those of the column."""
         import pyarrow as pa
 
         is_category = pa.types.is_dictionary(kind)
@@ -109,7 +109,7 @@ class ColumnSummary:
         return self.missing / max(self.count + self.missing, 1)
 
     def quantiles(self, shares: ArrayLike) -> NDArray[np.float64]:
-        """Numbers that such shares of the values do not exceed (k,), off by at most 0.28 % of the rows."""
+        """Quantiles at these shares of the values (k,), off by at most 0.28 % of the rows."""
         if self.sketch is None or self.sketch.is_empty():
             raise ValueError("The column has no numbers, so it has no quantiles.")
         return np.asarray(self.sketch.get_quantiles(np.atleast_1d(shares).tolist()), dtype=np.float64)
@@ -142,7 +142,7 @@ def _finite(present: Any) -> NDArray[np.float64] | None:
 def _sketch(numbers: NDArray[np.float64]) -> Any:
     sketch = datasketches().kll_doubles_sketch(_QUANTILE_SIZE)
     if numbers.size:
-        sketch.update(np.sort(numbers))  # takes half the time
+        sketch.update(np.sort(numbers))  # sorting halves the time
     return sketch
 
 
@@ -184,7 +184,7 @@ def _merged_sketches(a: Any, b: Any) -> Any:
 
 
 def datasketches() -> Any:
-    """The package of sketches; its absence names the extra."""
+    """The package of sketches, or an error that names the extra to install."""
     try:
         import datasketches as package
     except ModuleNotFoundError as error:

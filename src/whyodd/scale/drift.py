@@ -1,4 +1,4 @@
-"""Whether a stream is still what a model has learned: the share of odd rows, and columns that moved."""
+"""Whether a stream still looks like the training rows: the share of odd rows, and columns that moved."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
 
 # A stream that does not change raises an alarm with less than this probability, however long it is. One half
-# is for what chance does to the stream, the other for what it did to the rows the model was learned from;
-# each is shared by odd rows and columns.
+# is for chance in the stream, the other for chance in the training rows; odd rows and columns share each
+# half.
 _FALSE_ALARM = 0.01
 _PART = _FALSE_ALARM / 4.0
-# Only what people would call a change counts: twice as many odd rows as the model allows, or a tenth of the
-# rows with other values. A committee's usual rows lack the oddest twentieth, which is less than a tenth.
+# Only a change that people would notice counts: twice as many odd rows as the model allows, or a tenth of the
+# rows with other values. A committee's usual rows lack the oddest twentieth, less than a tenth.
 _TIMES, _MOVED = 2.0, 0.1
-# What most rows have, which is told where so many rows have other values that these ranges differ.
+# Range of most rows, reported if so many rows have other values that these ranges differ.
 _MOST, _FAR = (0.1, 0.9), 0.6
 
 
 class DriftMonitor:
-    """Compares each window of a stream with the rows that a model was learned from.
+    """Compares each window of a stream with the rows that a model learned from.
 
-    It tells when something changes, and when it is as usual again, and is silent in between. Bounds hold for
+    It reports when something changes, and when it is as usual again, and nothing in between. Bounds hold for
     any distribution (Clopper and Pearson for odd rows; Dvoretzky, Kiefer, Wolfowitz and Massart for numbers;
     Hoeffding for categories and gaps), and together for all windows: the j-th may use 1/(j (j + 1)) of the
     false alarms. They take rows to be independent; where each is like the one before, take longer windows.
@@ -62,7 +62,7 @@ class DriftMonitor:
         self._changed: set[tuple[str, str]] = set()
 
     def add(self, is_odd: NDArray[np.bool_] | None, data: Any, rows: Sequence[int]) -> list[Event]:
-        """Take rows in; what changed in windows that are complete with them.
+        """Take in rows; return what changed in the windows that they complete.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class DriftMonitor:
         return events
 
     def _judge(self, last_row: int) -> list[Event]:
-        """What changed in the window that is held, which is then forgotten."""
+        """What changed in the present window, which is then cleared."""
         kinds = {part.dtype for part in self._data}
         data = np.concatenate([part.astype(object) if len(kinds) > 1 else part for part in self._data])
         odd = int(np.concatenate(self._odd).sum()) if self._odd else None
@@ -136,7 +136,7 @@ class DriftMonitor:
         return events
 
     def _bound(self, n_alternatives: int = 1) -> float:
-        """How far chance may put shares of a window from those of usual rows, for all columns together."""
+        """How far chance may move shares of a window from those of usual rows, for all columns together."""
         usual: UsualRows = self._usual
         chances = 4.0 * len(usual.gaps) * n_alternatives / _PART  # values and gaps, above and below
         reference = math.sqrt(math.log(chances) / (2.0 * usual.n_rows))
@@ -151,7 +151,7 @@ class DriftMonitor:
         was, now = (span(low, high, form=form) for low, high in (before, after))
         recent = f"the last {self.every:,} rows"
         words = f"{name} shifted: most usual rows have {was}, most of {recent} have {now}."
-        if distance < _FAR:  # ranges that overlap would not show it
+        if distance < _FAR:  # overlapping ranges would not show it
             here, there = (percent(float(np.mean(part <= at))) for part in (values, known))
             words = (
                 f"{name} shifted: {here} of {recent} have {shown(at, form)} or less, but {there} of "
@@ -226,7 +226,7 @@ class DriftMonitor:
         words: str,
         back: str,
     ) -> list[Event]:
-        """What is told of something: that it has changed, or is as usual again, and nothing in between."""
+        """The events about one subject: it has changed, or is as usual again; nothing in between."""
         if has_changed and key not in self._changed:
             self._changed.add(key)
             return [{"event": "drift", **told, "words": words}]
@@ -237,7 +237,7 @@ class DriftMonitor:
 
 
 def _most_odd(allowed: float, n_normal: int) -> float:
-    """Share of odd rows that is no change: twice what is allowed, or more if few rows tell how many that is.
+    """Largest share of odd rows without drift: twice the allowed one, or more if few rows measure it.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _most_odd(allowed: float, n_normal: int) -> float:
 
 
 def _chance_of(count: int, n: int, share: float) -> float:
-    """Probability that so many of ``n`` rows or more are odd, if each is with this probability.
+    """Probability that at least this many of ``n`` rows are odd, if each is with this probability.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a model says of rows that come as records: how odd they are and why, in plain dictionaries."""
+"""A model's verdict on rows that arrive as records: how odd they are and why, in plain dictionaries."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
     Told = dict[str, Any]
 
-# Digits of what is computed: how rows that come together are rounded is beyond them.
+# Digits of computed numbers; rounding depends on the other rows of a batch only beyond these.
 _DIGITS = 6
-_EXACT_POWERS = 22  # of ten, that floats hold exactly
+_EXACT_POWERS = 22  # of ten, exact in floats
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Some rows and what is said of them.
+    """Some rows and the verdict on them.
 
     Attributes
     ----------
@@ -74,7 +74,8 @@ class Judge:
         self.prepared = PreparedModel.of(model)
         self._distribution = distribution_of(model)
         self._latest: Explanation | None = None
-        # A first row takes longer than all others: columns are traced, indices built, code is compiled.
+        # Warm up: a first row takes longer than others, since columns are traced, indices built, code
+        # compiled.
         self.judge([self.wanted.example])
 
     @property
@@ -87,7 +88,7 @@ class Judge:
     def judge(
         self, records: Sequence[Record], *, are_texts: bool = False, only_odd: bool = False
     ) -> tuple[list[Judged], dict[int, str]]:
-        """What is said of records, in one or more pieces, and what is wrong with the others, by their places.
+        """The verdict on records, in one or more pieces, and what is wrong with the others, by position.
 
         A record is wrong if its values do not fit, or if the model refuses it when it is alone. ``only_odd``:
         say nothing of rows that are not odd, which spares explaining them.
@@ -109,7 +110,7 @@ class Judge:
     def _pieces(
         self, table: Any, places: NDArray[np.intp], problems: dict[int, str], only_odd: bool
     ) -> Iterator[Judged]:
-        """Rows judged together, or halves of them by themselves where the model refuses one."""
+        """Rows judged together, or in halves if the model refuses one of them."""
         if places.size == 0:
             return
         try:
@@ -177,7 +178,7 @@ class Judge:
 
 
 def _values(values: NDArray[Any]) -> list[Any]:
-    """Values as JSON has them, None where there are none."""
+    """Values as JSON, None where there are none."""
     if values.dtype.kind == "f" and np.isfinite(values).all():
         return values.tolist()  # type: ignore[no-any-return]
     return [json_value(value) for value in values.tolist()]
@@ -191,10 +192,10 @@ def _rounded(values: NDArray[Any]) -> list[Any]:
 
 
 def _at_digits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers (k,) with a few digits; as they are where it takes a power of ten that no float holds."""
+    """Numbers (k,) with a few digits; unchanged if that needs a power of ten that no float holds."""
     with np.errstate(all="ignore"):
         shift = _DIGITS - 1 - np.floor(np.log10(np.abs(numbers)))
-        # Whole numbers over or times an exact power of ten: the nearest float, which is written shortly.
+        # Whole numbers times or divided by an exact power of ten: the nearest float, which prints short.
         up, down = 10.0 ** np.maximum(shift, 0.0), 10.0 ** np.maximum(-shift, 0.0)
         rounded = np.round(numbers * up / down) / up * down
     return np.where(np.abs(shift) <= _EXACT_POWERS, rounded, numbers)

@@ -20,12 +20,12 @@ LONGEST_LINE = 1_000_000
 _SEPARATORS = (",", ";", "\t", "|")
 _GAPS = frozenset({"", *NOTHING})
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Of a line that is too long, what is kept to be looked at.
+# The part of a too long line that is kept, to show it.
 _KEPT = 1_000
 
 
 class BadLineError(ValueError):
-    """A line that is no record; says why."""
+    """A line is not a record; says why."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Line:
 
 
 class LineCutter:
-    r"""Cuts bytes into lines, however many of them come at a time; empty lines are counted and left out.
+    r"""Cuts bytes into lines, however many arrive at a time; empty lines are counted and left out.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class LineCutter:
         self._number = 0
 
     def feed(self, data: bytes) -> list[Line]:
-        """Lines that end in these bytes."""
+        """Lines that these bytes complete."""
         *ended, begun = (self._begun + data).split(b"\n")
         lines = [line for content in ended if (line := self._ended(content)) is not None]
         if len(begun) > self.longest:
@@ -77,7 +77,7 @@ class LineCutter:
         return lines
 
     def rest(self) -> list[Line]:
-        """The last line, if it has no end."""
+        """The last line, if it has no line end."""
         content, self._begun = self._begun, b""
         line = self._ended(content)
         return [] if line is None else [line]
@@ -104,7 +104,7 @@ class LineReader:
     header : sequence of str, optional
         Names of the columns of CSV without a header line.
     columns : sequence of str
-        Names that the model knows: they tell what separates the names in a header.
+        Names that the model knows: they show what separates the names in a header.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class LineReader:
         return self.form == "csv"
 
     def is_header(self, line: Line) -> bool:
-        """Whether a line holds the names of columns; the first line tells how all are read."""
+        """Whether a line holds column names; the first line decides how all are read."""
         if self._parse is not None:
             return False
         if self.form is None:
@@ -138,7 +138,7 @@ class LineReader:
         return True
 
     def record(self, line: Line) -> Record:
-        """The record of a line after the first; :class:`BadLineError` if it is none."""
+        """The record of a line after the first, or a :class:`BadLineError`."""
         if not line.is_whole:
             raise BadLineError(f"the line is longer than {LONGEST_LINE:,} bytes")
         if self._parse is None:
@@ -166,7 +166,7 @@ _JSON_NAMES = {list: "a list", str: "a text", bool: "a truth value", int: "a num
 
 
 def _json_of_python(content: bytes) -> Any:
-    """JSON with NaN and Infinity too, as Python and others write it."""
+    """JSON that may contain NaN and Infinity, as Python and others write it."""
     try:
         value = json.loads(_decoded(content))
         json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
@@ -182,7 +182,7 @@ def _json_of_python(content: bytes) -> Any:
 
 
 def _loads() -> Callable[[bytes], Any]:
-    """The quickest reader of JSON that is installed."""
+    """The fastest installed reader of JSON."""
     try:
         import orjson
     except ModuleNotFoundError:
@@ -201,7 +201,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _cells(text: str, separator: str) -> Iterator[str | None]:
-    """Cells of a line; None for what people write where there is no value."""
+    """Cells of a line; None for words that stand for a missing value."""
     if '"' not in text:
         cells = text.split(separator)
     else:
@@ -213,14 +213,14 @@ def _cells(text: str, separator: str) -> Iterator[str | None]:
 
 
 def _separator(content: bytes, n_cells: int) -> str:
-    """What separates so many cells of a first line; a comma if nothing does."""
+    """The separator that gives this many cells in a first line; a comma if none does."""
     text = content.decode("utf-8", errors="replace")
     fitting = [sign for sign in _SEPARATORS if text.count(sign) + 1 == n_cells]
     return fitting[0] if fitting else ","
 
 
 def _read_header(line: Line, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Names in a header, and what separates them: whatever gives most of the names that are known."""
+    """Names in a header, and the separator: the one that gives most of the known names."""
     text = _decoded(line.content)
     known = set(columns)
 

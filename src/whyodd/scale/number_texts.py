@@ -1,4 +1,4 @@
-"""Many numbers as people write them, at once: what ``explanations.sentences`` does for one."""
+"""Many numbers as people write them, at once; ``explanations.sentences`` does the same for one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _DIGITS = 3
-# Beyond so many digits the fraction of a scaled number is not known well enough to round it here.
+# With more digits, the fraction of a scaled number is not exact enough to round it here.
 _MOST_DIGITS = 9
 # Powers of ten that are written without an exponent.
 _SIZES = range(-5, 9)
-# A fraction as near to a half as that may have been rounded to either side of it.
+# A fraction this close to a half may be rounded to either side.
 _HALF = 1e-5
 
 
@@ -37,7 +37,7 @@ def number_texts(values: Floats) -> Any:
 
 
 def distinct_texts(values: Floats, others: Floats) -> tuple[Any, Any]:
-    """Texts of pairs of numbers, (n,) each, with as many digits as it takes to tell the two apart.
+    """Texts of pairs of numbers, (n,) each, with enough digits to distinguish the two.
 
     As :func:`whyodd.explanations.sentences.distinct_numbers`. NaN is null.
 
@@ -71,7 +71,7 @@ def distinct_texts(values: Floats, others: Floats) -> tuple[Any, Any]:
 
 
 def _rounded(values: Floats, digits: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers with so many digits, or as many as are before the point; and whether that is sure."""
+    """Numbers with this many digits, or as many as stand before the point; and whether that is certain."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.floor(np.log10(np.abs(values)))
     is_plain = (sizes >= _SIZES.start) & (sizes < _SIZES.stop)
@@ -84,7 +84,7 @@ def _rounded(values: Floats, digits: int) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _written(rounded: Floats, singly: NDArray[np.bool_], write: Any) -> Any:
-    """Rounded numbers as texts; some are written one by one."""
+    """Rounded numbers as texts; a few are written one by one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""A table in parts on a Dask cluster: workers read and explain parts in folders that all of them see."""
+"""A table in parts on a Dask cluster: workers read and explain parts in folders that all can access."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from whyodd.io.parts import Part
 
-# What workers explain by, in the folder of the results: it need not travel with every part.
+# File of the explainer in the folder of results, so that it need not travel with every part.
 EXPLAINER = "_explainer.whyodd"
 _SECONDS = 10  # to wait for a scheduler
 
 
 @dataclass(frozen=True, eq=False)
 class PartCluster:
-    """The workers of a Dask cluster, each of which does one part at a time.
+    """The workers of a Dask cluster, each of which handles one part at a time.
 
     If a worker dies, its part is done by another: it replaces what the first one has written.
     """
@@ -61,7 +61,7 @@ class PartCluster:
         random_state: int,
         report: Callable[[Part, float], None],
     ) -> tuple[Any, list[str]]:
-        """As :func:`whyodd.scale.part_rows.learn_from_parts`, each part summarized by a worker."""
+        """Like :func:`whyodd.scale.part_rows.learn_from_parts`, with each part summarised by a worker."""
         like = (reader.settings, first_schema(reader, parts))
         tasks = {part: (_summarized, *like, part, number, random_state) for number, part in enumerate(parts)}
         whole, unread = b"", []
@@ -77,7 +77,7 @@ class PartCluster:
     def explain(
         self, run: PartsRun, parts: Sequence[Part], files: Mapping[str, str]
     ) -> Iterator[tuple[Part, dict[str, Any] | str]]:
-        """Each part with its line of the journal, or with what is wrong with it, as they are done."""
+        """Each part with its line of the journal, or with its error, as workers finish."""
         out = run.out.absolute()
         with replacing(out / EXPLAINER) as draft:
             draft.write_bytes(run.explainer.to_bytes())
@@ -88,7 +88,7 @@ class PartCluster:
         yield from self._results(tasks)
 
     def _results(self, tasks: Mapping[Part, tuple[Any, ...]]) -> Iterator[tuple[Part, Any]]:
-        """What workers give for each part, as it comes; a text says what is wrong with one."""
+        """The results of workers for each part, as they finish; a text is an error."""
         from distributed import as_completed
 
         futures = {self.client.submit(*task, pure=False): part for part, task in tasks.items()}
@@ -100,7 +100,7 @@ class PartCluster:
 
 
 def _summarized(settings: Mapping[str, Any], schema: Any, part: Part, number: int, seed: int) -> bytes:
-    """On a worker: the summary of a part, of these columns."""
+    """On a worker: the summary of a part, for these columns."""
     reader = PartReader(**settings)
     reader.use(None, schema)
     summary = summary_of(reader, part, number, seed, _unheard)
@@ -118,4 +118,4 @@ def _explained(settings: Mapping[str, Any], part: Part, file: str, out: str, top
 
 
 def _unheard(part: Part, share: float) -> None:
-    """Progress within a part, which workers do not tell."""
+    """Ignore progress within a part, which workers do not report."""

@@ -58,29 +58,29 @@ class PartReader:
         try:
             for table, share in tables:
                 yield self._as_others(self._chosen(as_arrow(table), part.name), part.name), share
-        except OSError as error:  # not to be taken for one of writing
+        except OSError as error:  # so that it is not mistaken for an error of writing
             raise ValueError(str(error)) from error
         self.notes += [note for note in notes if note not in self.notes]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What another reader is made with that reads as this one."""
+        """Arguments for another reader that reads in the same way."""
         return {name: getattr(self, name) for name in ("columns", "drop", "id_column", "encoding")}
 
     def use(self, model: Any, schema: Any = None) -> None:
-        """From now on read only the columns that a model was fitted on, of these types if they are known."""
+        """Read only the columns that a model was fitted on, with these types if they are known."""
         self.model, self.like = model, None if schema is None else as_arrow(schema.empty_table())
         self._first = "before"
 
     def schema_of(self, part: Part) -> Any:
-        """Columns and types of a part, after which all others are read; None if it has no rows."""
+        """Columns and types of a part, which all others must have; None if it has no rows."""
         for _ in self.batches(part):
             break
         return None if self.like is None else self.like.schema
 
     @property
     def _needed(self) -> set[str] | None:
-        """Columns that a file need be read for; None for all."""
+        """Columns that must be read from a file; None for all."""
         if self.like is not None:
             return set(self.like.column_names)
         return {*self.columns, *self._ids} if self.columns else None
@@ -91,16 +91,16 @@ class PartReader:
 
     @property
     def _texts(self) -> set[str]:
-        """Columns of texts, in which digits are texts too."""
+        """Text columns, in which digits are texts too."""
         import pyarrow as pa
 
         fields = [] if self.like is None else self.like.schema
         return {*self._ids, *(field.name for field in fields if pa.types.is_large_string(field.type))}
 
     def _chosen(self, table: Any, name: str) -> Any:
-        """The columns that are used, and the one that names the rows."""
+        """The used columns, and the one that names the rows."""
         there = table.column_names
-        if self.like is not None:  # what was chosen for the first part
+        if self.like is not None:  # the choice made for the first part
             return table.select([column for column in self.like.column_names if column in there])
         for column in (*self.columns, *self.drop, *self._ids):
             if column not in there:
@@ -115,7 +115,7 @@ class PartReader:
 
     def _as_others(self, table: Any, name: str) -> Any:
         if self.like is None:
-            if table.num_rows:  # else there is nothing that tells types
+            if table.num_rows:  # otherwise nothing shows the types
                 self.like, self._first = table.slice(0, 0), name
             return table
         if table.num_rows == 0 and set(table.column_names) == set(self.like.column_names):
@@ -125,7 +125,7 @@ class PartReader:
 
 
 def first_schema(reader: PartReader, parts: Sequence[Part]) -> Any:
-    """Columns and types of the first part that can be read and has rows."""
+    """Columns and types of the first part that is readable and has rows."""
     mistakes = []
     for part in parts:
         try:
@@ -149,7 +149,7 @@ def learn_from_parts(
     random_state: int = 0,
     report: Callable[[Part, float], None],
 ) -> tuple[Any, list[str]]:
-    """Pipeline of :func:`whyodd.auto` from all parts, each of which is read once and summarized.
+    """Pipeline of :func:`whyodd.auto` from all parts, each of which is read once and summarised.
 
     Parameters
     ----------

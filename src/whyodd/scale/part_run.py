@@ -1,4 +1,4 @@
-"""A table in parts explained part by part, each into a file of its own; an interrupted run goes on."""
+"""A table in parts explained part by part, each into a file of its own; an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from whyodd.scale.part_cluster import PartCluster
     from whyodd.scale.part_rows import PartReader
 
-# Names that begin so are left alone by those who read folders of Parquet.
+# Readers of Parquet folders ignore names that begin with this.
 JOURNAL, MODEL = "_whyodd.jsonl", "_model.whyodd"
 _FIELDS = ("part", "stamp", "file", "bytes", "rows", "odd", "oddest")
 _REPEATED = [f"reasons.list.element.{name}" for name in ("name", "direction", "kind")]
-# Batches that are explained at a time, and those that are written together as one group of rows.
+# Batches explained at once, and batches written together as one row group.
 _AT_A_TIME, _TOGETHER = 2, 10
 
 
 @dataclass(frozen=True)
 class PartsFound:
-    """What was found in all parts.
+    """The findings in all parts.
 
     Attributes
     ----------
     rows, odd : int
         How many rows there are, and how many of them are odd; None if the model does not say.
     oddest : list of dict
-        What is told of the oddest rows, the oddest first; each has its ``part``.
+        Cards of the oddest rows, the oddest first; each has its ``part``.
     failed : dict of str to str
         Parts that could not be explained, and why.
     earlier : int
@@ -63,7 +63,7 @@ class PartsFound:
 
 @dataclass(frozen=True, eq=False)
 class PartsRun:
-    """Parts to explain, by what, and where results go.
+    """Parts to explain, the model, and where results go.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class PartsRun:
     key : dict
         What all results depend on, beside the parts themselves.
     top : int
-        How many of the oddest rows are told.
+        Number of the oddest rows that get a card.
     """
 
     parts: Sequence[Part]
@@ -92,7 +92,7 @@ class PartsRun:
     ) -> PartsFound:
         """Explain all parts that no earlier run has, here or on a cluster.
 
-        ``report`` is told the share that is done of each.
+        ``report`` receives the finished share of each.
         """
         journal = Journal(self.out / JOURNAL, json.dumps(self.key, sort_keys=True), _FIELDS)
         files = dict(zip([part.name for part in self.parts], result_names(self.parts), strict=True))
@@ -124,7 +124,7 @@ class PartsRun:
     def _here(
         self, parts: Sequence[Part], files: Mapping[str, str], report: Callable[[Part, float], None]
     ) -> Iterator[tuple[Part, dict[str, Any] | str]]:
-        """Each part with its line of the journal, or with what is wrong with it."""
+        """Each part with its line of the journal, or with its error."""
         with ThreadPoolExecutor(_AT_A_TIME) as pool:
             for part in parts:
                 try:
@@ -133,7 +133,7 @@ class PartsRun:
                     yield part, str(error)
 
     def _is_there(self, line: dict[str, Any], files: Mapping[str, str]) -> bool:
-        """Whether a part was explained to a file that is still as it was written."""
+        """Whether a part was explained to a file that has not changed since."""
         with suppress(OSError):
             is_same = (self.out / line["file"]).stat().st_size == line["bytes"]
             return bool(is_same and files.get(line["part"]) == line["file"])
@@ -166,7 +166,7 @@ class PartsRun:
         return dict(zip(_FIELDS, values, strict=True))
 
     def _explain_numbered(self) -> Callable[[Any], Any]:
-        """Function that explains tables as they come, their rows numbered on."""
+        """Function that explains tables one after the other and numbers their rows on."""
         first = 0
 
         def explain(table: Any) -> Callable[[], Any]:
@@ -184,7 +184,7 @@ class PartsRun:
             raise ValueError(f"{rows}, counted from the first of these: {error}") from None
 
     def _cards(self, oddest: _Oddest, part: Part) -> list[dict[str, Any]]:
-        """What is told of the oddest rows of a part, as far as they are among the oddest of all so far."""
+        """Cards of the oddest rows of a part that are among the oddest of all so far."""
         least = self._heap[0][0] if len(self._heap) >= self.top else -np.inf
         scores, rows, table = oddest.above(least)
         if rows.size == 0:
@@ -226,7 +226,7 @@ class _Oddest:
         self._take(_largest(self.scores, self.count))
 
     def above(self, least: float) -> tuple[Any, Any, Any]:
-        """Scores, numbers and values of the rows that are odder than that."""
+        """Scores, numbers and values of the rows that are odder than this."""
         self._take(np.flatnonzero(self.scores > least))
         return self.scores, self.rows, self.table
 
@@ -238,12 +238,12 @@ class _Oddest:
 
 
 def _largest(scores: Any, count: int) -> Any:
-    """Places of the largest scores, the first of equal ones, in their order."""
+    """Positions of the largest scores, the first of equal ones, in their order."""
     return np.sort(np.argsort(-scores, kind="stable")[:count])
 
 
 def cards_of(explainer: BatchExplainer, table: Any, scores: Any) -> list[dict[str, Any]]:
-    """What is told of a few rows, in the words of a table in memory; ``row`` is the place in ``table``."""
+    """Cards of a few rows, in the words of a table in memory; ``row`` is the position in ``table``."""
     e = explainer.explanation(table)
     threshold = explainer.threshold
     rarity = explainer.p_values(e)
@@ -262,7 +262,7 @@ def cards_of(explainer: BatchExplainer, table: Any, scores: Any) -> list[dict[st
 def _ahead(
     pool: ThreadPoolExecutor, tables: Iterator[tuple[Any, float]], prepare: Callable[[Any], Callable[[], Any]]
 ) -> Iterator[tuple[Any, float, Any]]:
-    """Tables, shares and what was made of each, in their order; a few are worked on at a time."""
+    """Tables, shares and their results, in order; a few are processed at a time."""
     waiting: deque[tuple[Any, float, Any]] = deque()
     try:
         for table, share in tables:
@@ -279,22 +279,22 @@ def _ahead(
 
 
 def _write(batches: Iterator[Any], schema: Any, draft: Path) -> None:
-    """Write batches as a Parquet file, several as one group of rows."""
+    """Write batches as a Parquet file, several per row group."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        # Only a few texts repeat: to look for others would take longer than to write them.
+        # Only a few texts repeat: searching for repeats would take longer than writing them.
         options = {"use_dictionary": _REPEATED, "write_page_checksum": True}
         with pq.ParquetWriter(draft, schema, compression="zstd", **options) as writer:
             while together := list(islice(batches, _TOGETHER)):
                 writer.write_table(pa.Table.from_batches(together))
-    except OSError as error:  # as the system says it
+    except OSError as error:  # in the system's words
         raise OSError(error.errno, os.strerror(error.errno or errno.EIO)) from error
 
 
 def result_names(parts: Sequence[Part]) -> list[str]:
-    """A name for the result of each part, all different: its own, with the ending of Parquet.
+    """A unique name for the result of each part: its own, with the ending of Parquet.
 
     Examples
     --------
@@ -346,13 +346,13 @@ def check_earlier(out: Path, key: Mapping[str, Any], parts: Sequence[Part]) -> b
 
 
 def earlier_key(out: Path) -> dict[str, Any]:
-    """What the results of an earlier run depend on; nothing if there was none."""
+    """The settings and inputs of an earlier run; None if there was none."""
     first = next(iter(_lines(out / JOURNAL)), {})
     return json.loads(first.get("key", "{}"))  # type: ignore[no-any-return]
 
 
 def forget_earlier(out: Path) -> None:
-    """Remove what an earlier run has written to a folder."""
+    """Remove the files that an earlier run wrote to a folder."""
     for line in _lines(out / JOURNAL)[1:]:
         (out / line["file"]).unlink(missing_ok=True)
     for name in (JOURNAL, MODEL):
@@ -360,7 +360,7 @@ def forget_earlier(out: Path) -> None:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """All that a journal has, without lines that were cut off."""
+    """All lines of a journal, without incomplete ones."""
     found = []
     with suppress(OSError):
         for line in path.read_text(encoding="utf-8").splitlines():

@@ -32,7 +32,7 @@ def reason_type() -> Any:
 
     ``value`` and ``expected`` are texts as people read them, null where missing or unknown; where they are
     numbers, ``value_number`` and ``expected_number`` have all their digits. ``direction`` is +1 for too high,
-    -1 for too low, else 0; ``kind`` is in what way the value is odd, null if the model does not tell.
+    -1 for too low, else 0; ``kind`` is in what way the value is odd, null if the model does not say.
     """
     import pyarrow as pa
 
@@ -101,7 +101,7 @@ class MainReasons(NamedTuple):
 
     @classmethod
     def of(cls, e: Explanation, top: int) -> MainReasons:
-        """At most ``top`` of each row, those with a share above 0, and all new values before them."""
+        """At most ``top`` reasons of each row with a share above 0, after all new values of constants."""
         rows, columns, is_new = _chosen(e, top)
         expected = e.expected[rows, columns]
         if is_new.any():
@@ -119,7 +119,7 @@ class MainReasons(NamedTuple):
 
 
 def _chosen(e: Explanation, top: int) -> tuple[Indices, Indices, NDArray[np.bool_]]:
-    """Rows and columns of the reasons, in their order, and which of them are new values of constants."""
+    """Rows and columns of the reasons, in order, and which of them are new values of constants."""
     new = _new_values(e)
     most_new = int(new.sum(axis=1).max(initial=0))
     ranked = np.where(new, np.inf, e.relevance) if most_new else e.relevance
@@ -154,7 +154,7 @@ def _new_values(e: Explanation) -> NDArray[np.bool_]:
 
 
 def _numbers(values: NDArray[Any]) -> Floats:
-    """Values (k,) as floats, lengths of time in seconds; NaN for what is no number, such as yes and no."""
+    """Values (k,) as floats, lengths of time in seconds; NaN for other values, such as yes and no."""
     numbers = as_numbers(values[:, None])[:, 0]
     if values.dtype == object:
         numbers[np.fromiter((v.__class__ is bool for v in values), bool, len(values))] = np.nan
@@ -162,7 +162,7 @@ def _numbers(values: NDArray[Any]) -> Floats:
 
 
 def _texts(e: Explanation, main: MainReasons, numbers: Floats, others: Floats) -> tuple[Any, Any]:
-    """Values and expected values as people read them: numbers all at once, what is none one by one."""
+    """Values and expected values as text: numbers all at once, others one by one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -175,9 +175,9 @@ def _texts(e: Explanation, main: MainReasons, numbers: Floats, others: Floats) -
         )
         is_pair &= ~is_same
         rounded = np.fromiter(map(at_resolution, others.tolist(), fine.tolist()), np.float64, others.size)
-        # What is told as another number must look like one.
+        # A value reported as another number must look like one.
         others = np.where(is_same, numbers, np.where(is_pair & (rounded != numbers), rounded, others))
-        # A sum over known rows of which all but a trace have 0 is 0 to people.
+        # A sum over known rows, all but a trace of which have 0, is 0 to people.
         others = np.where(is_pair & (np.abs(others) < _ROUNDING * np.abs(numbers)), 0.0, others)
     texts = (number_texts(numbers), number_texts(others))
     apart = distinct_texts(numbers[is_pair], others[is_pair])
@@ -192,13 +192,13 @@ def _texts(e: Explanation, main: MainReasons, numbers: Floats, others: Floats) -
 
 
 def _resolutions(e: Explanation, columns: Indices) -> Floats:
-    """(k,) how fine the variable of each reason is."""
+    """(k,) resolution of each reason's variable."""
     different, which = np.unique(columns, return_inverse=True)
     return np.array([e.resolution(c) for c in different.tolist()], dtype=np.float64)[which]
 
 
 def _told_singly(e: Explanation, main: MainReasons) -> NDArray[np.bool_]:
-    """(k,) reasons whose values are no plain numbers, or are written in a way of their own."""
+    """(k,) reasons whose values are not plain numbers, or have a convention of their own."""
     formats = (
         () if e.variables is None else [c for c in set(main.columns.tolist()) if e.variables.format_at(c)]
     )
@@ -210,7 +210,7 @@ def _told_singly(e: Explanation, main: MainReasons) -> NDArray[np.bool_]:
 
 
 def _told(e: Explanation, main: MainReasons, place: int) -> tuple[str | None, str | None]:
-    """Value and expected value of one reason, as sentences have them, but texts without quotation marks."""
+    """Value and expected value of one reason, as in sentences, but texts without quotation marks."""
     row, column = int(main.rows[place]), int(main.columns[place])
     value, expected = main.values[place], main.expected[place]
     form = None if e.variables is None else e.variables.format_at(column)

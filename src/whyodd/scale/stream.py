@@ -1,4 +1,4 @@
-"""Rows of a stream judged as they come, one by one or some at a time."""
+"""Rows of a stream judged as they arrive, one by one or in batches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Answers:
-    """What is said of some records, in their order.
+    """The verdict on some records, in their order.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class Watcher:
     only_odd : bool, default False
         Explain only rows that are odd, which is quicker.
     forget : int, optional
-        Half-life in rows: learn the model anew from rows that it is told to learn, in another process, such
-        that a row counts half after so many others. By default nothing is learned.
+        Half-life in rows: keep training the model, in another process, on the rows that it is given to learn.
+        A row's weight halves after this many others. By default nothing is learned.
     drift_every : int, optional
-        Compare every so many rows with those that the model was learned from.
+        Number of rows after which the stream is compared with the training rows.
     save : path, optional
         Keep the latest model that was learned in this file, and beside it what it was learned from.
     state : bytes, optional
@@ -95,7 +95,7 @@ class Watcher:
         self.top, self.only_odd, self.drift_every = top, only_odd, drift_every
         self._arrived: SimpleQueue[tuple[Judge | None, str]] = SimpleQueue()
         self._use(Judge(model, top=top))
-        # What a model that was learned anew does not look at may matter to the next one.
+        # Columns that a retrained model ignores may matter to the next one.
         self._learned = self._judge.wanted
         self._adaptation = None
         if forget is not None:
@@ -115,12 +115,12 @@ class Watcher:
 
     @property
     def model(self) -> Any:
-        """The model that rows are judged by."""
+        """The present model."""
         return self._judge.model
 
     @property
     def threshold(self) -> float | None:
-        """Outlierness above which rows are odd, if the model says."""
+        """Outlierness above which rows are odd, if the model has a threshold."""
         return self._judge.prepared.threshold
 
     @property
@@ -164,7 +164,7 @@ class Watcher:
     def watch(
         self, records: Sequence[Record], *, rows: Sequence[int] | None = None, are_texts: bool = False
     ) -> Answers:
-        """Judge records, look for drift, and learn from them if the model is to be learned anew.
+        """Judge records, look for drift, and learn from them if the model adapts.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Watcher:
         return answers
 
     def use(self, model: Any, words: str = "The model was replaced.") -> None:
-        """Judge by another model, from the next rows on; may be called in another thread."""
+        """Use another model, from the next rows on; may be called in another thread."""
         self._arrived.put((Judge(model, top=self.top), words))
 
     def finish_learning(self, seconds: float | None = None) -> None:
@@ -198,12 +198,12 @@ class Watcher:
             self._adaptation.wait(seconds)
 
     def close(self) -> None:
-        """End what runs beside."""
+        """End the processes that run beside it."""
         if self._adaptation is not None:
             self._adaptation.close()
 
     def _arrivals(self, row: int) -> list[dict[str, Any]]:
-        """Take over what has become ready in other threads; what there is to tell of it."""
+        """Take over results of other threads; return the events to report."""
         events = []
         while not self._arrived.empty():
             judge, words = self._arrived.get()
@@ -222,7 +222,7 @@ class Watcher:
             )
 
     def _learn(self, records: Sequence[Record], *, are_texts: bool) -> dict[int, str]:
-        """Hand over rows to learn from; what is wrong with those that cannot be."""
+        """Pass on rows to learn from; return what is wrong with the others."""
         if self._adaptation is None:
             return {}
         table, wrong = self._learned.table(records, are_texts=are_texts)

@@ -1,4 +1,4 @@
-"""A table in short: what a model is learned from. Summaries of parts merge into that of the whole."""
+"""A table in short: the training data of a model. Summaries of parts merge into that of the whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_ROWS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class TableSummary:
-    """A table of any length in short: a sample of its rows, and what is known of its columns over all rows.
+    """A table of any length in short: a sample of its rows, and what is known about its columns.
 
     Summaries of parts ``merge`` into the summary of all of them, in any order: the sample does not depend on
     the order at all. Up to ``max_rows`` rows it is the whole table, so that ``fit`` gives the pipeline of
@@ -91,7 +91,7 @@ class TableSummary:
         max_rows : int, default 20,000
             Rows that are kept at most. The same for all parts.
         forget : float, optional
-            Half-life in rows, for streams: a row that came so many rows ago counts half. The same for all
+            Half-life in rows, for streams: a row this many rows ago counts half. The same for all
             parts.
 
         Returns
@@ -133,7 +133,7 @@ class TableSummary:
         random_state: int = 0,
         progress: bool = False,
     ) -> Pipeline:
-        """Pipeline learned from the table; parameters are those of :func:`whyodd.auto`."""
+        """Pipeline trained on the table; parameters are those of :func:`whyodd.auto`."""
         options: dict[str, Any] = {
             "trusted": trusted,
             "types": types,
@@ -152,19 +152,19 @@ class TableSummary:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TableSummary:
-        """What :meth:`to_bytes` wrote; damaged bytes are refused."""
+        """The summary from the result of :meth:`to_bytes`; damaged bytes are refused."""
         from whyodd.scale.summary_bytes import read
 
         return cls(*read(data))
 
     def _whole(self) -> Whole:
-        """What is known of all rows, for those who fit to some of them."""
+        """What is known about all rows, for steps that are fitted to some of them."""
         starts, n_rows = {}, 0
         for part, size in sorted(self.parts.items()):
             starts[part], n_rows = n_rows, n_rows + size
         offsets = np.array([starts[part] for part in self.sample.parts])
         columns: dict[str | int, WholeColumn] = {}
-        if math.isinf(self.sample.half_life):  # else it is the sample that knows what is forgotten
+        if math.isinf(self.sample.half_life):  # otherwise the sample knows what is forgotten
             kinds = {field.name: field.type for field in self.rows.schema}
             told = {name: column for name, column in self.columns.items() if column.is_plain}
             columns = {name: column.whole(name, kinds[name]) for name, column in told.items()}

@@ -21,7 +21,7 @@ _MAGIC, _DIGEST = b"whyodd summary 1\n", 32
 
 
 def write(summary: TableSummary) -> bytes:
-    """Bytes: a line that says what they are, a digest, the length of the head, the head (JSON), sections."""
+    """Bytes: an identifying line, a digest, the length of the head, the head (JSON), sections."""
     import pyarrow as pa
 
     sample, names = summary.sample, summary.rows.column_names
@@ -126,7 +126,7 @@ def _column(told: dict[str, Any], values: memoryview, sketch: memoryview) -> Col
 
 
 def _values_of(column: ColumnSummary, kind: Any) -> Any:
-    """A table of the smallest value, the largest one, and those that are counted."""
+    """A table of the smallest value, the largest one, and the counted ones."""
     import pyarrow as pa
 
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,4 +1,4 @@
-"""What rows were like that a model was learned from: what a stream is compared with."""
+"""The rows that a model learned from, to compare a stream with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UsualRows:
-    """What the rows were like that a model was learned from.
+    """What the rows that a model learned from looked like.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class UsualRows:
 
     @classmethod
     def of(cls, model: Any, prepared: PreparedModel, variables: Variables) -> UsualRows | None:
-        """What a model knows of the rows that it was learned from; None if it does not keep them."""
+        """What a model knows about its training rows; None if it does not keep them."""
         network = prepared.network
         if offers(network, "kinds"):
             decoded, n_rows = Comparisons(network, variables).usual, len(network.usual)
@@ -71,7 +71,7 @@ class UsualRows:
             decoded, n_rows = Comparisons(network, variables).known, network.n_centers
         else:
             return None
-        # What a number is in its context has no range of its own to be compared with.
+        # A number relative to its context has no range of its own to compare with.
         numbers = {v: values for v, values in decoded.numbers.items() if v not in variables.relative}
         decoded = replace(decoded, numbers=numbers)
         allowed, n_normal = _allowed(model, prepared)
@@ -88,7 +88,7 @@ class UsualRows:
     def of_data(
         cls, data: NDArray[Any], model: Any, prepared: PreparedModel, variables: Variables
     ) -> UsualRows:
-        """Rows of a stream (n, d) that stand for those that a model does not keep."""
+        """Rows of a stream (n, d) that replace those that a model does not keep."""
         numbers, shares, gaps = {}, {}, {}
         for variable in range(data.shape[1]):
             column = ColumnValues.of(data[:, variable])
@@ -103,7 +103,7 @@ class UsualRows:
 
 
 def _allowed(model: Any, prepared: PreparedModel) -> tuple[float | None, int]:
-    """Share of normal rows above the threshold, and the number of rows that tell it."""
+    """Share of normal rows above the threshold, and the number of rows that measure it."""
     known = distribution_of(model)
     if known is None or prepared.threshold is None:
         return None, 0
@@ -145,7 +145,7 @@ class ColumnValues:
 
     @classmethod
     def of(cls, values: NDArray[Any], *, as_categories: bool = False) -> ColumnValues:
-        """Of values (n,), as people know them."""
+        """From values (n,) in raw units."""
         if values.dtype.kind == "f":
             gaps = np.isnan(values)
         else:

@@ -1,4 +1,4 @@
-"""What a model wants of each column, and records made to fit: a bad value is that of one record."""
+"""What a model requires of each column, and records made to fit; a bad value affects only its record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class WantedColumns:
-    """The columns that a model reads, and what their values have to be.
+    """The columns that a model reads, and the types that their values must have.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class WantedColumns:
 
     @classmethod
     def of(cls, model: Any) -> WantedColumns:
-        """Of a fitted model or pipeline.
+        """From a fitted model or pipeline.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class WantedColumns:
         return cls(_traced_kinds(names, reader, steps, neuralize(last)), is_matrix=False)
 
     def table(self, records: Sequence[Mapping[str, Any]], *, are_texts: bool) -> tuple[Any, Problems]:
-        """Records as a table that the model takes, and what is wrong with those that do not fit.
+        """Records as a table that the model accepts, and what is wrong with those that do not fit.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class WantedColumns:
         return matrix, problems
 
     def as_arrow(self, table: Any) -> Any:
-        """An Arrow table of what :meth:`table` gave."""
+        """An Arrow table of the result of :meth:`table`."""
         import pyarrow as pa
 
         if not self.is_matrix:
@@ -146,7 +146,7 @@ def _fitted_names(first: Any, last: Any) -> tuple[str, ...]:
 
 
 def _traced_kinds(names: tuple[str, ...], reader: Any, steps: Steps, network: Any) -> dict[str, Kind]:
-    """What the steps of a pipeline make of each column that they read."""
+    """The use that the steps of a pipeline make of each column they read."""
     found = trace(steps, names)
     written = {} if reader is None else {str(column.key): column.written for column in reader.columns}
     kinds: dict[str, Kind] = {name: "text" for name in names if name not in found.unread}
@@ -164,7 +164,7 @@ def _traced_kinds(names: tuple[str, ...], reader: Any, steps: Steps, network: An
 
 
 def _examples(names: tuple[str, ...], found: Trace, network: Any) -> dict[str, Sequence[Any]]:
-    """Values of training by column, as far as they are known; a few are enough to tell what they are."""
+    """Values of training by column, where known; a few are enough to see their type."""
     point = network.centers[:1] if offers(network, "centers") else np.zeros((1, network.n_features))
     decoded = found.decode(point)
     owner = [names[column] for column in found.column.tolist()]
@@ -188,7 +188,7 @@ def _kind_of(examples: Sequence[Any]) -> Kind:
 def _numbers(values: list[Any], are_texts: bool) -> tuple[NDArray[np.float64], Problems]:
     """Floats, NaN in the gaps."""
     try:
-        # Texts alone would become numbers too.
+        # Otherwise texts would become numbers, too.
         found = np.array(values, dtype=np.float64 if are_texts else None)
     except (TypeError, ValueError, OverflowError):
         found = np.empty(0, dtype=object)
@@ -241,7 +241,7 @@ def _text(value: Any) -> str | None:
 
 
 def _one_by_one(values: list[Any], convert: Callable[[Any], Any]) -> tuple[list[Any], Problems]:
-    """Values converted, None in the gaps and for those that cannot be; and what is wrong with these."""
+    """Converted values, None in gaps and where conversion fails; and what is wrong with the failed ones."""
     converted: list[Any] = [None] * len(values)
     problems: Problems = {}
     for place, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""What the workers of a cluster do: summarize a part, merge summaries, explain a part. Only bytes travel."""
+"""What the workers of a cluster do: summarise a part, merge summaries, explain a part. Only bytes travel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from whyodd.scale.summary import TableSummary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Rows that are explained at a time: a part may be larger than what a worker can hold several times over.
+# Rows explained at once: a part may be larger than a worker can hold several times.
 BLOCK = 20_000
 
 
 def summarized(batches: Iterable[Any], part: int, seed: int) -> bytes:
-    """Summary of a part that comes in batches."""
+    """Summary of a part that arrives in batches."""
     whole, done = None, 0
     for batch in batches:
         piece = TableSummary.of(batch, part=part, first_row=done, seed=seed)
@@ -26,7 +26,7 @@ def summarized(batches: Iterable[Any], part: int, seed: int) -> bytes:
 
 
 def merged(summaries: Iterable[bytes]) -> bytes:
-    """Summary of all parts; empty bytes are those of a part that has no batch."""
+    """Summary of all parts; a part without a batch gives empty bytes."""
     parts = map(TableSummary.from_bytes, filter(None, summaries))
     whole = next(parts, None)
     for part in parts:
@@ -47,7 +47,7 @@ def fitted(summary: bytes, *, trusted: bool, types: Any, random_state: int) -> A
 
 @lru_cache(maxsize=4)
 def explainer_of(packed: bytes) -> BatchExplainer:
-    """The explainer that was sent to this worker; it is unpacked once."""
+    """The explainer sent to this worker; it is unpacked once."""
     return BatchExplainer.from_bytes(packed)
 
 

@@ -1,4 +1,4 @@
-"""One series of any length: how odd each of its steps is, in which channels, and the events it is made of."""
+"""One series of any length: how odd each step is, in which channels, and its events."""
 
 from whyodd.series.detector import SeriesDetector
 from whyodd.series.explanation import SeriesExplanation

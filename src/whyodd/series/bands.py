@@ -1,4 +1,4 @@
-"""Relevance by frequency: an orthonormal transform of windows and its inverse stand before the network.
+"""Relevance by frequency: an orthonormal transform of windows, and its inverse before the network.
 
 A window x = Qᵀy is made of coefficients y = Qx, level and waves of each whole number of periods. Distances
 are the same in both, ‖x - u‖ = ‖y - Qu‖, so that relevance is redistributed onto coefficients as onto steps,
@@ -62,14 +62,14 @@ def waves(width: int) -> Floats:
     angles = 2.0 * np.pi * np.outer(np.arange(width // 2 + 1), np.arange(width) + 0.5) / width
     rows = [np.ones(width)]
     for k in range(1, width // 2 + 1):
-        # Of two steps a period, sampled in the middle, nothing but the sine is left.
+        # With two steps per period, sampled in the middle, only the sine is left.
         rows += [np.sin(angles[k])] if 2 * k == width else [np.cos(angles[k]), np.sin(angles[k])]
     Q = np.array(rows)
     return np.asarray(Q / np.linalg.norm(Q, axis=1, keepdims=True))
 
 
 def frequencies(width: int) -> Indices:
-    """How many periods of each row of :func:`waves` a window holds (width,)."""
+    """Number of periods of each row of :func:`waves` in a window (width,)."""
     return (np.arange(width) + 1) // 2
 
 
@@ -81,7 +81,7 @@ def bands_of(
     factors: Floats,
     is_known: bool,
 ) -> Bands:
-    """Mean relevance by band of the windows that cover a span of the grid, or as much of it as they can.
+    """Mean relevance by band of the windows that cover a span of the grid, or as much of it as possible.
 
     ``learned``: values and first steps of the normal windows; ``is_known``: these are the same values, and
     windows near the span are not compared with.
@@ -109,7 +109,7 @@ def bands_of(
 
 
 def _in_bands(by_wave: Floats, width: int) -> Bands:
-    """Waves put together by octaves of their periods."""
+    """Waves grouped by octaves of their periods."""
     k = frequencies(width)
     octave = np.where(k == 0, -1, np.floor(np.log2(np.maximum(k, 1))).astype(int))
     found = np.unique(octave)

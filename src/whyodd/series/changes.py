@@ -1,7 +1,7 @@
 """What changed in a stretch of a series: level, spread, peaks, rhythm, or how channels move together.
 
 Each is a number of a stretch, and is compared with the same number of normal stretches of the same length. It
-is told if it lies beyond nearly all of them.
+is reported if it lies beyond nearly all of them.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Of normal stretches on either side that may be beyond the limits.
+# Share of normal stretches that may lie beyond the limits, on either side.
 _RARE = 0.005
-_STRETCHES = 1_000  # normal ones that are compared with, at most
+_STRETCHES = 1_000  # normal ones to compare with, at most
 _NUMBERS = 4_000_000  # in them, at most
-# Steps that it takes at least to tell how far a channel varies, and how two move together.
+# Steps needed to measure how much a channel varies, and how two move together.
 _TO_VARY, _TO_MOVE = 4, 16
-# A correlation from which on two channels are said to move together, or a rhythm is one.
+# Correlation above which two channels are said to move together, or a rhythm is one.
 _TOGETHER, _RHYTHM = 0.5, 0.4
-_NEARLY = 0.9  # of the highest peak: a period is the first that reaches it
+_NEARLY = 0.9  # of the highest peak: the period is the first lag that reaches it
 _LONGEST_PERIOD = 1_000
 _SHORT = 3  # steps of a peak, at most, or an eighth of an event
 _CLOSE = 0.999  # of a correlation of 1: beyond it, differences are rounding
@@ -36,7 +36,7 @@ _CLOSE = 0.999  # of a correlation of 1: beyond it, differences are rounding
 
 @dataclass(frozen=True)
 class Change:
-    """What changed in one channel.
+    """The change in one channel.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Normal:
         self._relations: dict[tuple[int, int], tuple[Floats, Floats, Floats]] = {}
 
     def change(self, values: Floats, start: int, stop: int, c: int) -> Change:
-        """What changed most in channel ``c`` from step ``start`` to before ``stop`` of the values (G', C)."""
+        """The main change in channel ``c`` from step ``start`` to before ``stop`` of the values (G', C)."""
         x = values[start:stop, c]
         x = x[np.isfinite(x)]
         if x.size == 0:
@@ -146,13 +146,13 @@ class Normal:
             low, high, excess = self._outside(kind, summit, float(extreme), c, length)
             limits = self._range(c)
             beyond = np.count_nonzero(x > limits[1] if side > 0 else x < limits[0])
-            # Where many steps are beyond, it is not a peak that is odd.
+            # If many steps are beyond, it is not a peak that is odd.
             is_short = beyond <= max(_SHORT, length // 8)
             if is_short and excess > 1.0 and (extreme > high if side > 0 else extreme < low):
                 here, there = _told(float(extreme), limits)
                 words = "up to" if side > 0 else "down to"
                 told = f"{name} has a {'peak' if side > 0 else 'dip'} {words} {here}, usually {there}"
-                # A level that moved has its own word for the same.
+                # A level that moved has its own words for this.
                 found.append(
                     Change(
                         "spike",
@@ -209,7 +209,7 @@ class Normal:
         return [Change("rhythm", here, usual, excess, "lost its rhythm", told)]
 
     def _of_relations(self, values: Floats, start: int, stop: int, c: int) -> list[Change]:
-        """The one other channel that it moves with most differently from usual."""
+        """The other channel whose relation to this one is the most unusual."""
         if values.shape[1] == 1:
             return []
         start, stop = _widened(start, stop, _TO_MOVE, len(values))
@@ -222,14 +222,14 @@ class Normal:
         excess = np.abs(here - (low + high) / 2.0) / half
         excess[c] = 0.0
         excess[self.never_varied] = 0.0
-        # Only what is worth a sentence: it moved together, or does so now.
+        # Only what is worth a sentence: it used to move together, or does so now.
         plain, usual = np.tanh(here), np.tanh(middle)
         excess[(np.abs(usual) < _TOGETHER) & (np.abs(plain) < _TOGETHER)] = 0.0
         other = int(excess.argmax())
         if not excess[other] > 1.0:
             return []
         words = _relation_words(float(plain[other]), float(usual[other]))
-        # In one order, whichever of the two is asked.
+        # In one order, whichever of the two was given.
         first, second = (self.channels[each] for each in sorted((c, other)))
         told = f"{first} and {second} {words}"
         limits = (float(np.tanh(low[other])), float(np.tanh(high[other])))
@@ -247,7 +247,7 @@ class Normal:
     def _outside(
         self, kind: str, function: Any, here: float, c: int, length: int
     ) -> tuple[float, float, float]:
-        """Limits of normal stretches, and how far outside a number is: 1 at the limits."""
+        """Limits of normal stretches, and how far outside of them a number is: 1 at the limits."""
         size = _quantised(length, len(self.values))
         key = (kind, c, size)
         if key not in self._limits:
@@ -298,7 +298,7 @@ class Normal:
 
 
 def period_of(values: Floats) -> int | None:
-    """The period of a channel in steps: the lag at which it is most like itself, after it was unlike itself.
+    """The period of a channel in steps: the lag of its highest autocorrelation after the first low.
 
     Examples
     --------
@@ -328,13 +328,13 @@ def period_of(values: Floats) -> int | None:
 
 
 def _quantised(length: int, longest: int) -> int:
-    """Length of the normal stretches that one is compared with: as long, or up to half as long."""
+    """Length of the normal stretches for a comparison: the same length, or up to half of it."""
     size = min(length, max(longest // 4, 1))
     return size if size < 8 else int(2 ** np.floor(np.log2(size)))
 
 
 def _widened(start: int, stop: int, least: int, length: int) -> tuple[int, int]:
-    """At least so many steps, with the same middle as far as there is room."""
+    """At least this many steps, with the same middle where possible."""
     more = max(least - (stop - start), 0)
     start = max(min(start - more // 2, length - (stop - start) - more), 0)
     return start, min(max(start + least, stop), length)
@@ -353,7 +353,7 @@ def _least(windows: Floats) -> Floats:
 
 
 def _repeats(windows: Floats, period: int) -> Floats:
-    """Correlation (n,) of each window with itself a period later; 0 of one without a period in it."""
+    """Correlation (n,) of each window with itself a period later; 0 for one shorter than a period."""
     if windows.shape[1] <= period + 1:
         return np.zeros(len(windows))
     before, after = windows[:, :-period], windows[:, period:]
@@ -362,7 +362,7 @@ def _repeats(windows: Floats, period: int) -> Floats:
 
 
 def _correlations(windows: Floats, c: int) -> Floats:
-    """Correlation (n, C) of channel ``c`` with each in windows (n, L, C); 0 with one that stands still."""
+    """Correlation (n, C) of channel ``c`` with each in windows (n, L, C); 0 with a constant one."""
     away = windows - windows.mean(axis=1, keepdims=True)
     size = np.abs(windows).max(axis=1, keepdims=True)
     away = np.where(np.abs(away) <= 1e-12 * size, 0.0, away)
@@ -375,12 +375,12 @@ def _ratio(products: Floats, squares: Floats) -> Floats:
 
 
 def _stretched(correlation: Floats) -> Floats:
-    """Fisher's z: differences near ±1 count as much as they are rare."""
+    """Fisher's z, in which differences near ±1 count as much as they are rare."""
     return np.asarray(np.arctanh(_CLOSE * np.clip(correlation, -1.0, 1.0)))
 
 
 def _without(log_sum: float, tiny: float) -> float:
-    """The spread of which the logarithm with ``tiny`` added is known; 0 if nothing but rounding is left."""
+    """The spread whose logarithm with ``tiny`` added is given; 0 if only rounding is left."""
     spread = float(np.exp(log_sum)) - tiny
     return spread if spread > 1e-6 * tiny else 0.0
 
@@ -398,7 +398,7 @@ def _relation_words(here: float, usual: float) -> str:
 
 
 def _told(value: float, usual: tuple[float, float]) -> tuple[str, str]:
-    """A value and its usual range, in as many digits as it takes to see that it lies outside."""
+    """A value and its usual range, with enough digits to see that it lies outside."""
     nearest = usual[0] if abs(value - usual[0]) < abs(value - usual[1]) else usual[1]
     here, edge = distinct_numbers(value, nearest)
     other = number(usual[1] if nearest == usual[0] else usual[0])

@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 LENGTHS = (8, 32, 128)
 # Windows of each length that cover a step.
 _DEPTH = 8
-# Numbers that are compared, at most, before windows stand further apart: some minutes.
+# Numbers to compare, at most, before windows stand farther apart: some minutes.
 _WORK = 5e11
-# Normal steps that may be called odd: this share, but no more than so many of one series.
+# Share of normal steps that may be called odd, and the most in one series.
 _FALSE_ALARMS, _MOST_FALSE_ALARMS = 0.01, 100.0
-# A series has room for so many windows of a length at least, or they are shorter.
+# A series must have room for this many windows of a length; otherwise they are shorter.
 _ROOM = 8
 _FEWEST = 10  # steps
-_TO_VARY = 4  # steps of a window in which channels can be said to vary
-# Of the windows, the oddest, which are not learned where a series may hold anomalies.
+_TO_VARY = 4  # steps in a window, at least, to measure how much channels vary
+# Share of the windows, the oddest, that are not learned where a series may hold anomalies.
 _LEFT_OUT = 0.05
-# Standard deviations of log O beyond which a window is odd beyond doubt; the quantile of 0.9 is so many away.
+# Standard deviations of log O beyond which a window is clearly odd, and those of the 0.9 quantile.
 _DOUBTLESS, _NINE_TENTHS = 6.0, 1.2816
 
 
@@ -173,13 +173,13 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
     ) -> SeriesDetector:
         """Learn from a normal series: a data frame with a row per step, or an array (T,) or (T, C).
 
-        ``time``: column that tells the time, if that is not clear. ``progress``: show it on standard error.
+        ``time``: column that holds the time, if that is not clear. ``progress``: show it on standard error.
         """
         self.fit_judge(series, time=time, progress=progress)
         return self
 
     def fit_judge(self, series: Any, *, time: str | None = None, progress: bool = False) -> StepScores:
-        """Learn from a series and judge it, each stretch of it by the others."""
+        """Learn from a series and judge it, each stretch by the others."""
         data = series if isinstance(series, Series) else read_series(series, time)
         lengths = self._lengths(len(data.values))
         if self.false_alarms is not None and not (
@@ -235,7 +235,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         return scores
 
     def allowed_in(self, steps: int) -> float:
-        """Share of normal steps that may be called odd in a series of so many."""
+        """Share of normal steps that may be called odd in a series of ``steps`` steps."""
         if self.false_alarms is not None:
             return float(self.false_alarms)
         return min(_FALSE_ALARMS, _MOST_FALSE_ALARMS / steps)
@@ -249,7 +249,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         return read_series(series, time, what=what, channels=self.channels_)
 
     def judge(self, series: Any, *, time: str | None = None, progress: bool = False) -> StepScores:
-        """How odd each step is, and in which channels; the series that was learned stretch by stretch."""
+        """How odd each step is, and in which channels; a training series is judged stretch by stretch."""
         data = self.read(series, time=time)
         values = self.units_.scaled(data.values).astype(np.float32)
         shown = [
@@ -341,7 +341,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
 
 
 def _with_room(values: Scaled, lengths: Sequence[int], data: Series) -> list[int]:
-    """Lengths of which there are windows without gaps to learn from, and to judge, in all parts of it."""
+    """Lengths with enough windows without gaps to learn from, and to judge, in all parts of the series."""
     kept = []
     for width in lengths:
         starts = whole_starts(values, width)
@@ -370,21 +370,21 @@ def _views(values: Scaled, lengths: Sequence[int]) -> list[View]:
 
 
 def _shown(starts: Indices, width: int, n_channels: int) -> Indices:
-    """Windows that are judged: so many that a few cover each step, fewer of a very long series."""
+    """Windows to judge: enough that a few cover each step, fewer for a very long series."""
     return covering(starts, width, stride_of(starts.size, width, n_channels))
 
 
 def stride_of(n_steps: int, width: int, n_channels: int) -> int:
-    """Steps between windows that are judged: an eighth of their width, or up to all of it to save time."""
+    """Steps between judged windows: an eighth of their width, or up to all of it to save time."""
     stride = max(width // _DEPTH, 1)
-    work = float(n_steps) * 4_000 * (width * n_channels + 100)  # beside products, a search
+    work = float(n_steps) * 4_000 * (width * n_channels + 100)  # search, beside the products
     while stride < width and work / stride > _WORK:
         stride *= 2
     return min(stride, width)
 
 
 def note_on_strides(n_steps: int, widths: Sequence[int], n_channels: int) -> list[str]:
-    """What to know of a series that is too long to look at it as closely as at others."""
+    """A note on a series that is too long for the usual density of windows."""
     wide = [width for width in widths if stride_of(n_steps, width, n_channels) > max(width // _DEPTH, 1)]
     if not wide:
         return []
@@ -412,7 +412,7 @@ def _factors(looks: Looks, kept: NDArray[np.bool_]) -> Floats:
 def _not_gross(
     looks: Sequence[Looks], views: Sequence[View], factors: Sequence[Floats], length: int
 ) -> NDArray[np.bool_]:
-    """Which steps (G,) tell how odd normal ones are: those that no window covers which is odd beyond doubt.
+    """Which steps (G,) count as normal: those that no clearly odd window covers.
 
     One strong anomaly makes hundreds of steps around it odd, which would hide the weaker ones. Beyond doubt
     is what is further from the median of log O than six times its spread, judged by the median and the tenth
@@ -424,12 +424,12 @@ def _not_gross(
         middle, high = np.quantile(logs, [0.5, 0.9])
         far = each.starts[logs > middle + _DOUBTLESS * (high - middle) / _NINE_TENTHS]
         gross |= covered(far, view.width, length) > 0
-    # Where little else is left, that is what it is like.
+    # If little else is left, all steps count as normal.
     return ~gross if 2 * np.count_nonzero(gross) < length else np.ones(length, dtype=bool)
 
 
 def _but_near(starts: Indices, left_out: Indices) -> Indices:
-    """Without those that are as near to one left out as windows that are judged stand apart."""
+    """Drop windows closer to one left out than judged windows are to one another."""
     if left_out.size == 0:
         return starts
     places = np.clip(np.searchsorted(left_out, starts), 1, max(left_out.size - 1, 1))
@@ -444,7 +444,7 @@ def _but_near(starts: Indices, left_out: Indices) -> Indices:
 def _scores(
     looks: Sequence[Looks], views: Sequence[View], factors: Sequence[Floats], at: Indices, length: int
 ) -> StepScores:
-    """Means over the windows that cover a step, then over the views of which there are any."""
+    """Means over the windows that cover a step, then over the available views."""
     shape = (length, looks[0].relevance.shape[1])
     sums, at_steps, counts = np.zeros(shape), np.zeros(shape), np.zeros((length, 1))
     for each, view, factor in zip(looks, views, factors, strict=True):
@@ -468,7 +468,7 @@ def _notes(data: Series, units: Units) -> list[str]:
 
 
 def _unheard(done: int) -> None:
-    """Progress nobody asked for."""
+    """Report no progress."""
 
 
 def _adding(report: Callable[[int], None]) -> Callable[[int], None]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Of what makes a stretch odd beyond what is usual, so much lies within the event.
+# Share of the relevance beyond the usual that an event must hold.
 _WITHIN = 0.95
 
 
@@ -43,7 +43,7 @@ def find_events(scores: StepScores, threshold: float, focus_threshold: float, ga
 
     A row is odd by the windows around it, which reach beyond what is odd in them. So each run is cut to the
     rows at which the relevance itself is beyond ``focus_threshold``: one run may hold several events. If no
-    row is above the threshold, there is one event all the same, around the oddest row.
+    row is above the threshold, there is still one event, around the oddest row.
     """
     o = np.where(np.isnan(scores.outlierness), -np.inf, scores.outlierness)
     focus, is_odd = scores.focus, o > threshold
@@ -55,7 +55,7 @@ def find_events(scores: StepScores, threshold: float, focus_threshold: float, ga
         parts = joined_runs(focus[start:stop] > focus_threshold, gap)
         parts = [(start + a, start + b) for a, b in parts] or [(start, stop)]
         beyond = [float((focus[a:b] - 1.0).sum()) for a, b in parts]
-        # Beside what is far odder there are echoes. What is an event would make a window odd by itself.
+        # Next to a much odder stretch there are echoes; a real event would make a window odd by itself.
         own = [part for part, much in zip(parts, beyond, strict=True) if much > gap * (threshold - 1.0)]
         events += [_event(focus, o, a, b) for a, b in own or [parts[int(np.argmax(beyond))]]]
     return sorted(events, key=lambda event: (-o[event.oddest], event.start))

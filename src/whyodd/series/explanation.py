@@ -1,4 +1,4 @@
-"""The frozen result for one series: its events, when they are, in which channels, and what changed."""
+"""The frozen result for one series: its events, their times, their channels, and what changed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_CHANNELS = 3  # that are told of an event
-# Of an event: channels with less, and with less than half of what the first one has, are not told.
+_CHANNELS = 3  # reported for an event
+# Channels of an event with a smaller share, or with less than half of the first one's, are not reported.
 _WORTH_TELLING = 0.1
-_MOST = 0.5  # of an event: if those that are told have less, it is said that there are others
+_MOST = 0.5  # of an event: if the reported channels have less, the sentence says that there are others
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,7 +159,7 @@ class SeriesExplanation(BaseExplanation):
         least = min(_WORTH_TELLING, reasons[0].share / 2.0)
         told = [each for n, each in enumerate(reasons) if n == 0 or each.share >= least]
         shares: dict[str, float] = {}
-        for each in told:  # two channels may say the same of each other
+        for each in told:  # two channels may say the same about each other
             shares[each.words] = shares.get(each.words, 0.0) + each.share
         parts = [f"{words} ({percent(share)})" for words, share in shares.items()]
         more = int(np.count_nonzero(self.relevance[i] > 0.0)) - len(told)
@@ -257,7 +257,7 @@ def _parts(scores: StepScores, event: Event) -> Floats:
 
 
 def _leave_out(raw: Floats, series: Series, events: Sequence[Event]) -> None:
-    """No event is evidence of what is normal, unless little else is left."""
+    """Drop the steps of events from the normal values, unless little else is left."""
     steps = [np.arange(series.at[event.start], series.at[event.stop - 1] + 1) for event in events]
     odd = np.unique(np.concatenate(steps))
     if 2 * odd.size <= len(raw):
@@ -272,6 +272,6 @@ def span_text(series: Series, event: Event) -> str:
         return f"{first}{zone}"
     if series.times is None:
         return f"steps {event.start} to {event.stop - 1}"
-    # The same day need not be said twice.
+    # The same day is written once.
     day, _, clock = last.partition(" ")
     return f"{first} to {clock if clock and first.startswith(f'{day} ') else last}{zone}"

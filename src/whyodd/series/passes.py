@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
 
-# Nearest windows of which the mean distance counts.
+# Nearest windows in the mean distance.
 NEIGHBORS = 5
 # Normal windows that others are compared with, and numbers in them, at most.
 _CENTERS, _NUMBERS = 4_000, 20_000_000
-# Numbers in the windows that are looked at in one go.
+# Numbers in the windows that are processed at once.
 _BLOCK = 4_000_000
-# Stretches of a series that are judged by the others in turn.
+# Stretches of a series, each judged by the others.
 FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """What a pass saw of windows of one length.
+    """The result of a pass over windows of one length.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def look(
     networks: Iterator[tuple[slice, DistanceNetwork]],
     report: Callable[[int], None],
 ) -> Looks:
-    """Relevance of the windows at ``starts``; ``networks`` says which of them are judged by which."""
+    """Relevance of the windows at ``starts``; ``networks`` says which windows each network judges."""
     width, n_channels = view.width, values.shape[1]
     relevance, at_steps = np.zeros((len(starts), n_channels)), np.zeros(values.shape)
     size = max(_BLOCK // (width * n_channels), 1)
@@ -76,7 +76,7 @@ def look(
             relevance[some] = found.reshape(some.stop - some.start, -1, n_channels).sum(axis=1)
             parts = view.at_steps(values, starts[some], found)
             for offset in range(width):
-                at_steps[starts[some] + offset] += parts[:, offset]  # no start comes twice
+                at_steps[starts[some] + offset] += parts[:, offset]  # all starts differ
             report(some.stop - some.start)
     at_steps /= np.maximum(covered(starts, width, len(values)), 1)[:, None]
     return Looks(starts, relevance, at_steps)
@@ -85,7 +85,7 @@ def look(
 def by_all(
     values: Floats, learned: Indices, view: View, starts: Indices
 ) -> Iterator[tuple[slice, DistanceNetwork]]:
-    """All windows are judged by the same ones, those at ``learned`` of the training values."""
+    """All windows are judged by the same normal ones, those at ``learned`` in the training values."""
     yield slice(0, len(starts)), network_of(values, learned, view)
 
 

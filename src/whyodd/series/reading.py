@@ -1,4 +1,4 @@
-"""A series as people have it, with gaps and an uneven clock, on a grid of even steps."""
+"""A series as given, with gaps and an uneven clock, put on a grid of even steps."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Steps that lack values and are filled by a line between their neighbours; no window goes across more.
+# Missing steps that a line between their neighbours fills; no window crosses a longer gap.
 FILLED = 5
-# Of the steps: if more differ from the usual one by over half, there is none, and their mean takes its place.
+# Share of the steps: if more differ from the usual one by over half, their mean takes its place.
 _IRREGULAR = 0.1
-# Of the rows: if time runs back more often than this they are in no order; else a clock was set back.
+# Share of the rows: if time runs back more often, they are in no order; otherwise a clock was set back.
 _UNORDERED = 0.01
-# Of the values of a channel: if fewer are known, it is set aside.
+# Share of the values of a channel: if fewer are known, it is left out.
 _KNOWN = 0.5
-# Steps that no clock makes: a jump of more than these usual ones is one of mean steps no more.
+# Jumps of more usual steps than this do not count in the mean step.
 _JUMP = 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One series: its rows as they were given, in the order of time, and the grid they lie on.
+    """One series: its given rows in the order of time, and the grid they lie on.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Series:
     at : ndarray of int of shape (T,)
         Step of the grid that each row lies on.
     times : ndarray of shape (T,), optional
-        When each row was, if a column tells.
+        When each row was, if a column says so.
     is_named : bool
         Whether the channels have names of their own.
     is_utc : bool
@@ -78,7 +78,7 @@ class Series:
 
     @cached_property
     def _told(self) -> int | None:
-        """Letters of a time that tell times apart: days, or minutes, if that is all."""
+        """Number of letters that distinguish times: days, or minutes, if that is enough."""
         if self.times is None or self.times.dtype.kind != "M":
             return None
         seconds = self.times.astype("datetime64[s]")
@@ -109,9 +109,9 @@ def read_series(
     ----------
     series : data frame, or array of shape (T,) or (T, C)
         A row per time step. Columns of a data frame that hold numbers are channels; a column of dates, or one
-        of rising numbers called "time" or the like, tells the time.
+        of rising numbers called "time" or the like, holds the time.
     time : str, optional
-        Column that tells the time, if that is not clear.
+        Column that holds the time, if that is not clear.
     what : str
         What to call it in messages.
     channels : sequence of str, optional
@@ -200,7 +200,7 @@ def _wanted(
     what: str,
     notes: list[str],
 ) -> Floats:
-    if not is_named:  # arrays have nothing but an order
+    if not is_named:  # arrays have only an order
         if given.shape[1] != len(wanted):
             raise ValueError(
                 f"{what} has {given.shape[1]} channel(s), the model was fitted on {len(wanted)}: "
@@ -218,7 +218,7 @@ def _wanted(
 
 
 def _known_order(times: NDArray[Any], clock: str, what: str, notes: list[str]) -> Indices:
-    """Rows that have a time, in its order; as they are if a clock was only set back now and then."""
+    """Rows that have a time, in its order; unchanged if a clock was only set back now and then."""
     if times.dtype.kind not in "iufmM":
         raise ValueError(
             f"Expected dates or numbers in the time column {clock!r} of {what.lower()}, got "
@@ -264,7 +264,7 @@ def _on_grid(times: NDArray[Any], notes: list[str]) -> tuple[Indices, float | No
         notes.append(
             "its time steps are irregular: values were interpolated at even steps of the mean length."
         )
-    # A clock that is set back goes on by a usual step.
+    # A clock that is set back continues by a usual step.
     counts = np.where(steps < 0.0, 1.0, np.round(np.minimum(steps / usual, FILLED + 2.0)))
     jumps = int(np.count_nonzero(counts > FILLED + 1))
     if jumps:
@@ -287,7 +287,7 @@ def _grid_values(given: Floats, at: Indices) -> Floats:
 
 
 def _filled(values: Floats) -> Floats:
-    """The same with lines across gaps of up to ``FILLED`` steps."""
+    """The same with straight lines across gaps of up to ``FILLED`` steps."""
     gaps = np.isnan(values)
     if not gaps.any():
         return values

@@ -1,4 +1,4 @@
-"""Channels in units of their own: what is usual of each, which gross values cannot move."""
+"""Channels in units of their own, which gross values cannot change."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Of the values on either side that do not count for the size of a unit, as far as they reach beyond.
+# Share of the values on either side that are cut off before the unit is measured.
 _GROSS = 0.001
-# Units that any other value of a channel is away that never varied: there is no scale to tell how far.
+# Units between the constant of a channel that never varied and any other value: no scale says how far.
 MOVED = 5.0
-# Of the size of a value: differences below are rounding.
+# Share of a value: smaller differences are rounding.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Where each channel is in training, and how far it reaches.
+    """Center and size of each channel in training.
 
     Attributes
     ----------
@@ -37,14 +37,14 @@ class Units:
 
     @classmethod
     def of(cls, values: Floats) -> Units:
-        """Of the values (G, C) of a series, which may have gaps."""
+        """From the values (G, C) of a series, which may have gaps."""
         columns = [column[np.isfinite(column)] for column in values.T]
         pairs = [_unit(column) for column in columns]
         return cls(np.array([center for center, _ in pairs]), np.array([size for _, size in pairs]))
 
     @property
     def never_varied(self) -> NDArray[np.bool_]:
-        """(C,)."""
+        """(C,) channels that never varied."""
         return np.asarray(self.size == 0.0)
 
     def scaled(self, values: Any) -> Floats:
@@ -68,7 +68,7 @@ def _unit(known: Floats) -> tuple[float, float]:
         return 0.0, 0.0
     low, middle, high = np.quantile(known, [_GROSS, 0.5, 1.0 - _GROSS])
     size = float(np.clip(known, low, high).std())
-    # A channel that moves only now and then has nothing but gross values.
+    # A channel that moves only now and then has only gross values.
     size = size if size > 0.0 else float(known.std())
     is_still = np.ptp(known) <= _ROUNDING * float(np.abs(known).max())
     return float(middle), 0.0 if is_still else size

@@ -1,4 +1,4 @@
-"""What a window is to the network: its values step by step, or how far each channel varies in it."""
+"""How the network sees a window: step by step, or by how much each channel varies in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
     Indices = NDArray[np.intp]
 
-# Of a unit of a channel: less than this is as good as standing still.
+# Share of a channel's unit: a smaller variation counts as none.
 _STILL = 0.01
 
 
@@ -32,7 +32,7 @@ class Values:
     width: int
 
     def centers(self, values: Floats, starts: Indices) -> Floats:
-        """Normal windows to compare with: these themselves."""
+        """These windows, to compare with."""
         return self.rows(values, starts)
 
     def rows(self, values: Floats, starts: Indices) -> Floats:
@@ -70,7 +70,7 @@ class Spread:
         """In units of the windows at ``starts``."""
         logs = _log_spread(values, starts, width)
         size = logs.std(axis=0)
-        # That of a channel that never varies is rounding.
+        # The unit of a channel that never varies would be rounding.
         return cls(width, np.median(logs, axis=0), np.where(size > 1e-6, size, 1.0))
 
     def centers(self, values: Floats, starts: Indices) -> Floats:  # noqa: ARG002
@@ -82,9 +82,9 @@ class Spread:
         return ((_log_spread(values, starts, self.width) - self.center) / self.size).astype(np.float32)
 
     def at_steps(self, values: Floats, starts: Indices, relevance: Floats) -> Floats:
-        """Relevance (n, width, C) of each step, where a channel varies less than usual: all alike.
+        """Relevance (n, width, C) of each step, where a channel varies less than usual: all equal.
 
-        Where it varies more, nobody can say which of two halves is to blame; the values tell that.
+        Where it varies more, nobody can say which of two halves is to blame; the values show that.
         """
         is_less = self.rows(values, starts) < 0.0
         parts = np.where(is_less, relevance / self.width, 0.0)

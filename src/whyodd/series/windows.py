@@ -1,4 +1,4 @@
-"""Windows on a grid of time steps: where they stand, what is in them, and the way back onto the steps."""
+"""Windows on a grid of time steps: their positions, their content, and the way back onto the steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def whole_starts(values: Floats, width: int) -> Indices:
 
 
 def covering(starts: Indices, width: int, stride: int) -> Indices:
-    """Of all windows without a gap those at every ``stride``-th step, and what it takes to cover the ends.
+    """Windows without a gap at every ``stride``-th step, and those needed at the ends.
 
     The first and the last window of each stretch between gaps are always among them.
     """
@@ -56,15 +56,15 @@ def mean_over_covering(parts: Floats, starts: Indices, width: int, length: int) 
     >>> mean_over_covering(np.array([[1.0], [3.0]]), np.array([0, 1]), 2, 4).ravel()
     array([ 1.,  2.,  3., nan])
     """
-    # Offset by offset, not by running sums: what one window says must leave no trace in others.
+    # Offset by offset, not by running sums: one window must leave no trace in others.
     sums = np.zeros((length, parts.shape[1]))
     for offset in range(width):
-        sums[starts + offset] += parts  # no start comes twice
+        sums[starts + offset] += parts  # all starts differ
     counts = covered(starts, width, length)[:, None]
     return np.asarray(np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0))
 
 
 def covered(starts: Indices, width: int, length: int) -> Indices:
-    """How many windows cover each step (G,)."""
+    """Number of windows that cover each step (G,)."""
     ends = np.bincount(starts, minlength=length + 1) - np.bincount(starts + width, minlength=length + 1)
     return np.cumsum(ends)[:length]

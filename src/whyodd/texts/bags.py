@@ -1,4 +1,4 @@
-"""Messages as bags of terms that know which words they came from and how those were written."""
+"""Messages as bags of terms that remember their words and how those were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relevance of terms in bounded memory: of all that are there, and of the most relevant that are missing."""
+"""Relevance of terms in bounded memory: all present ones, and the most relevant missing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_ABSENT = 100
 
 @dataclass(frozen=True)
 class TextParts:
-    """What the outlierness of n messages is made of: Σ present + absent + unexplained = o.
+    """The parts of the outlierness of n messages: Σ present + absent + unexplained = o.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class TextParts:
 
     @classmethod
     def joined(cls, blocks: Sequence[TextParts]) -> TextParts:
-        """Parts of the messages of all blocks; where fewer absent terms were kept, their relevance is 0."""
+        """Parts of the messages of all blocks; absent terms that a block did not keep have relevance 0."""
         width = max(block.absent_columns.shape[1] for block in blocks)
         blocks = [block._widened(width) for block in blocks]
         return cls(

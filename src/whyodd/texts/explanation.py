@@ -33,10 +33,10 @@ _TOLD_AS = {
     "new word": "{} is there, a word that was never seen",
     "missing": "{} is missing",
 }
-WRITTEN = ("in an unusual way", *WRITINGS)  # what is said of how words are written
+WRITTEN = ("in an unusual way", *WRITINGS)  # descriptions of how words are written
 # What is odd about a message: see odd_words.
 _HALF, _FEW, _COMMON = 0.5, 5, 0.05
-_EXPECTED = 0.9  # share of messages as long that have a term whose absence is told
+_EXPECTED = 0.9  # share of messages of this length that have a term whose absence is reported
 _TOLD_WRITING, _TOLD_SHARE = 0.1, 0.01  # of the outlierness
 _LACKED, _LISTED = 2, 2  # missing terms, and words written alike, in a sentence
 
@@ -143,12 +143,12 @@ class TextExplanation(BaseExplanation):
 
     @property
     def absent_relevance(self) -> NDArray[np.float64]:
-        """Part of o that belongs to terms that are missing (n,)."""
+        """Part of o that belongs to missing terms (n,)."""
         return self.parts.absent
 
     @property
     def summed_relevance(self) -> NDArray[np.float64]:
-        """(n,) relevance of all terms, of those that are there and of those that are missing."""
+        """(n,) relevance of all terms, present and missing."""
         return np.asarray(self.parts.present.sum(axis=1)).ravel() + self.parts.absent
 
     @property
@@ -171,7 +171,7 @@ class TextExplanation(BaseExplanation):
         ]
 
     def count(self, word: Token) -> int:
-        """How many normal messages have the term of a word, or the rarest part of it."""
+        """Number of normal messages with the term of a word, or with the rarest part of it."""
         usage = self._usage
         return min(usage.count(term) for term in terms_of(word, self.subwords))
 
@@ -184,7 +184,7 @@ class TextExplanation(BaseExplanation):
         return self.usage
 
     def odd_words(self, i: int) -> list[Term]:
-        """The few words that carry most of what is odd about message ``i``, the most relevant first.
+        """The few words with most of what is odd about message ``i``, the most relevant first.
 
         They are the fewest that have half of the relevance of all its words, at most five; each has more
         than a word of a usual message of its length, at least 1 % of the outlierness, and is in fewer than
@@ -250,7 +250,7 @@ class TextExplanation(BaseExplanation):
         return sorted(found, key=lambda reason: -reason.relevance)[:k]
 
     def _few_reasons(self, i: int) -> list[Reason]:
-        """The odd words and how words are written, the largest part first; then what is missing."""
+        """The odd words and the writing of words, the largest part first; then missing terms."""
         first = {word.term: word for word in reversed(self.all_tokens[i])}
         found = [self._told_word(i, term, first[term.term]) for term in self.odd_words(i)]
         if self.unexplained_share(i) >= _TOLD_WRITING:
@@ -300,7 +300,7 @@ class TextExplanation(BaseExplanation):
         )
 
     def lacking(self, i: int) -> list[Term]:
-        """Terms that nine of ten normal messages of this length have, and message ``i`` has not."""
+        """Terms that nine of ten normal messages of this length have, and message ``i`` lacks."""
         return [t for t in self.absent(i, 100) if self._expected_share(i, t.term) >= _EXPECTED]
 
     def _expected_share(self, i: int, term: str) -> float:
@@ -336,7 +336,7 @@ class TextExplanation(BaseExplanation):
         return "; ".join([*parts, *([rest] if self.is_additive else [])])
 
     def _few_told(self, i: int, k: int) -> str:
-        """The odd words with how rare they are, what is missing, and how words are written."""
+        """The odd words and their rarity, missing terms, and the writing of words."""
         reasons = [r for r in self._few_reasons(i) if r.judged != "missing"]
         words = [r for r in reasons if r.judged not in WRITTEN][:k]
         parts = [_with_share(r) for r in reasons if r.judged in WRITTEN or r in words]
@@ -352,7 +352,7 @@ class TextExplanation(BaseExplanation):
         return "; ".join(parts)
 
     def _strangely_written(self, i: int) -> tuple[int, str, str]:
-        """How many words are written as they usually are not, which ones, and how, if that is known."""
+        """How many words are written in an unusual way, which ones, and how, if that is known."""
         words, usage = self.all_tokens[i], self._usage
         capitals = sum(writing_of(word.text) == CAPITALS for word in words)
         if 2 * capitals >= len(words):
@@ -407,7 +407,7 @@ class TextExplanation(BaseExplanation):
         }
 
     def _by_term(self, i: int, times: Counter[str]) -> dict[str, float]:
-        """Relevance of each term of a message; terms that were never seen share that of their column."""
+        """Relevance of each term of a message; terms never seen share that of their common column."""
         if self.word_relevance is not None:
             summed: Counter[str] = Counter()
             for word, part in zip(self.all_tokens[i], self.word_relevance[i].tolist(), strict=True):
@@ -431,7 +431,7 @@ def _with_share(reason: Reason) -> str:
 
 
 def _listed(words: Sequence[str]) -> str:
-    """The first two of some words, and how many more there are."""
+    """The first two of some words, and the number of the others."""
     more = len(words) - _LISTED
     if more > 0:
         return f"{', '.join(words[:_LISTED])} and {more} more word{'s' if more > 1 else ''}"

@@ -1,4 +1,4 @@
-"""What is usual at each length: its level and how far messages of that length spread around it."""
+"""What is usual at each length: its level, and the spread of messages of that length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Messages of like length that say what is usual, and groups of them: enough for a median and a quantile.
+# Messages of similar length that define what is usual, and groups of them: enough for a median and a
+# quantile.
 _LIKE, _MOST_GROUPS = 100, 20
 _UPPER = 0.9  # quantile whose distance from the median is the spread upwards
 # Means of n independent terms spread with n^-1/2; they depend on each other, but no spread falls faster.
@@ -41,7 +42,7 @@ class LengthScale:
 
     @classmethod
     def of(cls, lengths: NDArray[np.integer], log_scores: Floats) -> LengthScale:
-        """Scale of normal messages, of which none is empty."""
+        """Scale of normal messages, none of them empty."""
         n_groups = int(np.clip(lengths.size // _LIKE, 1, _MOST_GROUPS))
         order = np.argsort(lengths, kind="stable")
         groups = np.array_split(order, n_groups)
@@ -58,7 +59,7 @@ class LengthScale:
 
 
 def _slope(x: Floats, spreads: Floats) -> float:
-    """Of the line of log spreads over log lengths; 0 if there is no such line."""
+    """Slope of the line of log spreads over log lengths; 0 if there is no such line."""
     used = spreads > 0.0
     if np.count_nonzero(used) < 2 or np.ptp(x[used]) == 0.0:
         return 0.0

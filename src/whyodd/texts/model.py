@@ -63,7 +63,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
     sigma : float, {"nn", "median", "scale"} or callable, optional
         Of the one-class SVM: bandwidth of the Gaussian kernel, or a rule for it; 10 by default.
     min_df : int, optional
-        Terms are learned if they are in at least so many training messages: 1 by default, 5 in the paper.
+        Number of training messages that must contain a term to learn it: 1 by default, 5 in the paper.
     language : str or None, default "english"
         Of the Snowball stemmer; None for no stemming.
     normalize : bool, default False
@@ -200,7 +200,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
 
     @property
     def is_paper(self) -> bool:
-        """Whether it is the paper's model: asked for, or by one of its settings."""
+        """Whether it is the paper's model: requested, or implied by one of its settings."""
         return bool(self.paper or self.normalize or self.nu is not None or self.sigma is not None)
 
     @property
@@ -241,7 +241,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
 
     @available_if(lambda self: not self.is_paper)  # type: ignore[untyped-decorator]
     def p_values(self, texts: Any) -> NDArray[np.float64]:
-        """Share of normal messages (n,) that are at least as odd; not of the paper's model."""
+        """Share of normal messages (n,) that are at least as odd; not for the paper's model."""
         self._check_fitted()
         return self.distribution_.p_values(self.outlierness(texts))
 
@@ -255,7 +255,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
     def score_messages(
         self, messages: Sequence[str], *, own: bool = False, report: Callable[[int], None] | None = None
     ) -> NDArray[np.float64]:
-        """Outlierness (n,), some messages at a time.
+        """Outlierness (n,), in batches of messages.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         random_state: int | None = None,
         n_jobs: int | None = None,
     ) -> TextExplanation:
-        """Explain messages; ``own``: which ones of the fit they are, each to be judged without itself."""
+        """Explain messages; ``own``: their positions in training, so that each is judged without itself."""
         chosen, settings, random = method_for_items(self, method, options, random_state)
         if not self.is_paper:
             if method != "dtd":
@@ -380,7 +380,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         )
 
     def learned_from(self, texts: Any) -> bool:
-        """Whether these are the messages of the fit, in their order."""
+        """Whether these are the training messages, in their order."""
         self._check_fitted()
         return tuple(as_messages(texts)) == self.messages_
 
@@ -443,7 +443,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         return sparse.csr_array(sparse.diags_array(1.0 / np.where(norms > 0.0, norms, 1.0)) @ rows)
 
     def _is_own(self, messages: Sequence[str], exclude_self: ExcludeSelf) -> bool:
-        """Whether these are the messages of the fit, and are to be judged without themselves."""
+        """Whether these are the training messages, to be judged without themselves."""
         if exclude_self not in ("auto", True, False):
             raise ValueError(f"exclude_self={exclude_self!r}: expected 'auto', True or False.")
         if not exclude_self:
@@ -465,7 +465,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
 
 
 def as_messages(texts: Any) -> list[str]:
-    """Messages of a list, an array, or a column of a data frame; an error names what is no text."""
+    """Messages in a list, an array, or a column of a data frame; an error names what is not text."""
     if isinstance(texts, (str, bytes)):
         raise TypeError("Expected a list of messages, got one string. Pass [text].")
     column: Any = nw.from_native(texts, pass_through=True, allow_series=True)

@@ -1,4 +1,4 @@
-"""Messages as HTML, their words shaded by relevance; all that comes from the data is escaped."""
+"""Messages as HTML, their words shaded by relevance; everything from the data is escaped."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SHADE = "217,98,43"
 
 
 def cards(e: TextExplanation) -> str:
-    """A part of a page for each message, on one scale: the words of a normal message stay pale."""
+    """HTML for each message, on one scale, so that the words of a normal message stay pale."""
     common = max((word.relevance for i in range(len(e)) for word in e.tokens(i)), default=0.0)
     return "".join(_card(e, i, strongest(e, i, common)) for i in range(len(e)))
 
 
 def strongest(e: TextExplanation, i: int, common: float) -> float:
-    """Relevance that is shaded the most: of few odd words the largest, else one for all messages."""
+    """Relevance with the darkest shade: the largest of the few odd words, else the same for all messages."""
     return common if e.usage is None else max((word.relevance for word in e.marked(i)), default=0.0)
 
 
@@ -54,7 +54,7 @@ def shaded(e: TextExplanation, i: int, limit: float) -> str:
 
 
 def pieces(e: TextExplanation, i: int, longest: int) -> list[tuple[str, Word | None]]:
-    """Words of message ``i`` and what is between them, in their order; "…" ends one that is longer.
+    """Words of message ``i`` and the text between them, in order; "…" ends a long one.
 
     Together they are the message, or its first ``longest`` characters.
     """
@@ -79,7 +79,7 @@ def _shade(word: Word, limit: float) -> str:
 
 
 def _terms(e: TextExplanation, i: int, terms: Sequence[Term]) -> str:
-    # On their own, words written from right to left do not carry the numbers around them along.
+    # Isolated, so that right-to-left words do not move the numbers around them.
     shares = [
         f"<bdi>{escape(term.term)}</bdi> {percent(e.share(i, term.relevance))}"
         for term in terms

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Tokens = Sequence[Sequence[Token]]
 
-# s^4: one word of twice the surprise counts as much as sixteen others, so that few odd words in a long
-# message are found, and one is not all that counts.
+# s^4: one word with twice the surprise counts as much as sixteen others. So few odd words in a long message
+# are found, and one word does not decide alone.
 _POWER = 4
 _MOST_ABSENT = 100  # missing terms that are kept of each message
 
@@ -38,7 +38,7 @@ class Surprise:
     s_t is the surprise of term t (:class:`TermUsage`): of which term it is, a_t, and of how it is written,
     b_t, or of an expected term that is missing. Relevance has the proportions of the sum: a_t^4 for the term
     itself, s_t^4 for a missing one. What the writing adds, s_t^4 - a_t^4, belongs to the message and not to
-    its words: whoever writes in capitals does so with any word.
+    its words: people who write in capitals do so with any word.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Surprise:
     distribution : ScoreDistribution
         Outlierness of the messages that were learned, each without itself.
     subwords : bool
-        Whether terms are parts of words. Those that are missing tell nothing then, and do not count.
+        Whether terms are parts of words. Missing ones then mean nothing, and do not count.
     """
 
     usage: TermUsage
@@ -73,11 +73,11 @@ class Surprise:
         return cls(usage, scale, ScoreDistribution(np.exp(scale.log_outlierness(n, scores))), subwords)
 
     def outlierness(self, messages: Tokens, *, own: bool = False) -> Floats:
-        """(n,) of messages; ``own``: of those that were learned, each without itself."""
+        """Outlierness (n,) of messages; ``own``: training messages, each without itself."""
         return _outlierness(self.scale, self._raw(messages, own))
 
     def decompose(self, messages: Tokens, *, own: bool = False) -> tuple[TextParts, list[Floats]]:
-        """What the outlierness is made of, by terms, and relevance of the words of each message."""
+        """The parts of the outlierness, by terms, and relevance of the words of each message."""
         raw = self._raw(messages, own)
         o = _outlierness(self.scale, raw)
         total = raw.sums
@@ -106,7 +106,7 @@ class Surprise:
 
 @dataclass(frozen=True, eq=False)
 class _Raw:
-    """Terms of the sum before it is compared with what is usual.
+    """Terms of the sum before the comparison with usual messages.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class _Raw:
         return np.log(means, out=np.full(means.size, -np.inf), where=means > 0.0)
 
     def kept_absent(self, factor: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """The most surprising of the missing terms, as wide as the most that a message lacks."""
+        """The most surprising missing terms, with one width for all messages."""
         width = min(max((columns.size for columns, _ in self.absent), default=0), _MOST_ABSENT)
         columns = np.zeros((factor.size, width), dtype=np.intp)
         relevance = np.zeros((factor.size, width))
@@ -161,12 +161,12 @@ class _Raw:
 
 
 def _outlierness(scale: LengthScale, raw: _Raw) -> Floats:
-    """0 for a message without words: there is nothing odd in it."""
+    """0 for a message without words, since nothing in it is odd."""
     return np.exp(scale.log_outlierness(raw.lengths, raw.log_scores))
 
 
 def _by_column(bags: Bags, values: Floats, n_columns: int) -> sparse.csr_array:
-    """(n, columns) sums of what entries have."""
+    """(n, columns) sums of entries by message."""
     rows = sparse.csr_array((values, bags.columns, bags.ends), shape=(len(bags.ends) - 1, n_columns))
     rows.sum_duplicates()
     return rows

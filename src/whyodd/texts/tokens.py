@@ -1,4 +1,4 @@
-"""Words of a message: where they stand, and the terms they count as."""
+"""Words of a message: their positions, and the terms they count as."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REMEMBERED = 1 << 18
 
 @dataclass(frozen=True)
 class Token:
-    """A word as it was written.
+    """A word as written.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def _pattern() -> Any:
 
 @cache
 def _terms(language: str | None) -> Callable[[str], str]:
-    """From words to terms; a word that comes again is not stemmed again."""
+    """From words to terms; each distinct word is stemmed once."""
     remember = lru_cache(maxsize=_REMEMBERED)
     if language is None:
         return remember(_plain)
@@ -89,5 +89,5 @@ def _package(name: str) -> Any:
 
 
 def _plain(word: str) -> str:
-    """Composed letters in lower case, with straight apostrophes: however it was typed."""
+    """Composed letters in lower case, with straight apostrophes, however they were typed."""
     return unicodedata.normalize("NFKC", word).casefold().replace("’", "'")

@@ -1,4 +1,4 @@
-"""How normal messages use terms, and how surprising a term is in another one, in nats."""
+"""How normal messages use terms, and how surprising a term in another message is, in nats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TermUsage:
-    """In how many messages each term is, by how it is written there.
+    """Number of messages with each term, by how it is written there.
 
     N is the number of terms of all messages together, each counted once in a message; k of them are the term
     t, and k_w of these are written in the way w. P(w) is the share of terms that are written so. Then
@@ -61,7 +61,7 @@ class TermUsage:
 
     @classmethod
     def of(cls, messages: Iterable[Sequence[Token]], least: int, *, subwords: bool = False) -> TermUsage:
-        """Usage in messages that are cut into words; of each no more than its counts is kept."""
+        """Usage in messages cut into words; only the counts of each are kept."""
         pairs: Counter[tuple[str, int]] = Counter()
         n_messages = 0
         for words in messages:
@@ -95,12 +95,12 @@ class TermUsage:
         return int(self.by_writing.sum())
 
     def count(self, term: str) -> int:
-        """How many normal messages have a term."""
+        """Number of normal messages with a term."""
         column = self.vocabulary.columns.get(term)
         return 0 if column is None else int(self.per_term[column])
 
     def usual_writing(self, term: str) -> int:
-        """How a known term is mostly written."""
+        """How a known term is usually written."""
         return int(self.counts[self.vocabulary.columns[term]].argmax())
 
     def writing_share(self, term: str, writing: int) -> float:
@@ -115,7 +115,7 @@ class TermUsage:
         """
         less = int(own)
         total = self.n_terms - less * np.repeat(bags.lengths, bags.lengths)
-        # One more line for what is no column.
+        # One more line for terms without a column.
         counts = np.vstack([self.counts, np.zeros((1, len(WRITINGS)), dtype=np.int64)])
         k = counts.sum(axis=1)[bags.columns] - less
         written = counts[bags.columns, bags.writings] - less
@@ -141,7 +141,7 @@ class TermUsage:
         return order, np.log1p(-share)
 
     def expected_share(self, term: str, n: int) -> float:
-        """Probability that a known term is among n terms."""
+        """Probability that a known term occurs among n terms."""
         return float(-np.expm1(n * np.log1p(-self.count(term) / (self.n_terms + 1.0))))
 
     def missing(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:

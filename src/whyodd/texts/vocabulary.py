@@ -1,4 +1,4 @@
-"""Messages as binary bags of terms, with one column for all terms that were never seen."""
+"""Messages as binary bags of terms, with one column for all terms never seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Terms that are columns; the last column is for all others.
+    """Terms that have columns; the last column is for all others.
 
     A term that was never seen is a dimension of its own, on which every known message is 0. Of k such terms
     only the distance counts: together they are one column with the value √k, and have equal parts of its
@@ -40,7 +40,7 @@ class Vocabulary:
         return {term: column for column, term in enumerate(self.terms)}
 
     def encode(self, messages: Sequence[Iterable[str]], *, unseen: bool = True) -> sparse.csr_array:
-        """(n, terms + 1) 1 for each term of a message, and √k for k terms that are no columns.
+        """(n, terms + 1) 1 for each term of a message, and √k for k terms without columns.
 
         Those are left out for messages to learn from: ``unseen=False``.
         """

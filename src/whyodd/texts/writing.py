@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 SMALL, CAPITAL, CAPITALS, DIGITS, MIXED = range(5)
-# What is said of a word that is written so.
+# Words for a way of writing.
 WRITINGS = (
     "in small letters",
     "with a capital letter",
@@ -15,7 +15,7 @@ WRITINGS = (
 )
 
 
-@lru_cache(maxsize=1 << 16)  # words come again
+@lru_cache(maxsize=1 << 16)  # words repeat
 def writing_of(word: str) -> int:
     """Place in ``WRITINGS`` of how a word is written.
 

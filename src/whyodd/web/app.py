@@ -1,4 +1,4 @@
-"""The application: addresses, and what answers them."""
+"""The application: addresses, and the functions that answer them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _DOWNLOADS = {"report.html": "text/html", "model.whyodd": "application/octet-str
 
 @dataclass(frozen=True)
 class Application:
-    """What the answers need.
+    """The services that the answers need.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Application:
     # ---- files --------------------------------------------------------------------------------------------
 
     def home(self, request: Request) -> Response:
-        """Where it begins: a file to look at, and what was looked at before."""
+        """Home page: a file to look at, and the files of before."""
         return self._page(
             request,
             "home.html",
@@ -90,7 +90,7 @@ class Application:
         )
 
     async def upload(self, request: Request) -> Response:
-        """Take a file: to look at its columns, or to judge it by a model that is there."""
+        """Take a file: to look at its columns, or to judge it by an existing model."""
         if self.uploads.locked():
             raise HTTPException(
                 503, "Too many files are being uploaded at the same time. Try again in a moment."
@@ -109,11 +109,11 @@ class Application:
             return await run_in_threadpool(self._begin, file, model)
 
     async def choose(self, request: Request) -> Response:
-        """Take a file of the folder that was given when the server started."""
+        """Take a file from the folder given when the server started."""
         form = await self._form(request)
         name = _text(form, "name")
         files = [] if self.data is None else await run_in_threadpool(files_in, self.data)
-        chosen = next((path for path in files if path.name == name), None)  # a name is never made a path
+        chosen = next((path for path in files if path.name == name), None)  # a name never becomes a path
         if chosen is None:
             raise HTTPException(404, "There is no such file in the folder. Go back and choose one.")
         reading = {"sheet": None, "encoding": None}
@@ -128,7 +128,7 @@ class Application:
         learned = self._findings(model)
         options = {"roles": learned["options"]["roles"], "model": learned["options"].get("model", model)}
         work = self._add_work("score", file, options)
-        self._add_work("columns", file, {})  # then it can be compared with others, too
+        self._add_work("columns", file, {})  # so that it can be compared with others, too
         return RedirectResponse(f"/work/{work}", 303)
 
     def _add_work(self, kind: str, file: str, options: dict[str, Any]) -> str:
@@ -191,7 +191,7 @@ class Application:
         return RedirectResponse(f"/work/{work}", 303)
 
     async def delete(self, request: Request) -> Response:
-        """Forget a file and all that was found in it."""
+        """Delete a file and everything found in it."""
         found = await run_in_threadpool(self._file, request)
         await self._form(request)
         for work in await run_in_threadpool(self.store.work_on, found["id"]):
@@ -202,7 +202,7 @@ class Application:
     # ---- work ---------------------------------------------------------------------------------------------
 
     def work(self, request: Request) -> Response:
-        """How far work has come; what came of it once it is done."""
+        """Progress of work, or its result once it is done."""
         found = self._work(request)
         if found["state"] == DONE:
             return RedirectResponse(_result_of(found), 303)
@@ -214,14 +214,14 @@ class Application:
         return JSONResponse({key: found[key] for key in ("state", "told", "share", "n_before")})
 
     async def stop(self, request: Request) -> Response:
-        """End work before it is done."""
+        """Stop work before it is done."""
         found = await run_in_threadpool(self._work, request)
         await self._form(request)
         await self.worker.stop(found["id"])
         return RedirectResponse(f"/work/{found['id']}", 303)
 
     async def again(self, request: Request) -> Response:
-        """The same work once more."""
+        """Repeat the same work."""
         found = await run_in_threadpool(self._work, request)
         await self._form(request)
         if found["state"] not in (FAILED, STOPPED):
@@ -255,12 +255,12 @@ class Application:
         )
 
     def about(self, request: Request) -> Response:
-        """How far to trust the reasons, and how all was made."""
+        """How far to trust the reasons, and how they were computed."""
         found = self._findings(request.path_params["work"])
         return self._page(request, "about.html", work=found, s=found["summary"])
 
     def row(self, request: Request) -> Response:
-        """One row: why it is odd, what is like it, and what people say about it."""
+        """One row: why it is odd, similar rows, and people's marks."""
         found = self._findings(request.path_params["work"])
         return self._row_page(request, found, request.path_params["row"])
 
@@ -291,7 +291,7 @@ class Application:
         )
 
     def rank(self, request: Request) -> Response:
-        """The row of a rank, which is what rows are called among each other."""
+        """The row with a rank, by which the pages refer to rows."""
         found = self._findings(request.path_params["work"])
         rank = request.path_params["rank"]
         rows, _ = self.store.rows(found["id"], "rows.rank = ?", [rank], "rows.rank", 1, 0)
@@ -300,7 +300,7 @@ class Application:
         return RedirectResponse(f"/findings/{found['id']}/rows/{rows[0]['row']}", 303)
 
     async def mark(self, request: Request) -> Response:
-        """Keep what people say about a row."""
+        """Save a person's mark on a row."""
         found = await run_in_threadpool(self._findings, request.path_params["work"])
         form, row = await self._form(request), request.path_params["row"]
         verdict, note, version = _text(form, "verdict"), _text(form, "note"), _text(form, "version")
@@ -321,7 +321,7 @@ class Application:
         return RedirectResponse(f"/findings/{found['id']}/rows/{row}{query}#mark", 303)
 
     def csv(self, request: Request) -> Response:
-        """The rows that are chosen, with their marks."""
+        """The chosen rows, with their marks."""
         found = self._findings(request.path_params["work"])
         choice = Choice.of(request.query_params)
         rows, _ = self.store.rows(found["id"], *choice.condition, choice.order, _ALL, 0)
@@ -390,7 +390,7 @@ class Application:
         return self._done(work, FINDINGS)
 
     def _done(self, work: str, kinds: Collection[str]) -> dict[str, Any]:
-        """Work of certain kinds that is done."""
+        """Finished work of certain kinds."""
         found = self.store.work(work)
         if found is None or found["kind"] not in kinds or found["state"] != DONE or found["summary"] is None:
             raise HTTPException(404, "There are no such findings.")
@@ -429,7 +429,7 @@ def make_app(application: Application) -> Guard:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
-        # Pages are made one after the other anyhow: more threads would only wait for each other.
+        # Pages are rendered one by one anyway: more threads would only wait for each other.
         current_default_thread_limiter().total_tokens = _THREADS
         application.worker.start()
         yield
@@ -441,7 +441,7 @@ def make_app(application: Application) -> Guard:
         exception_handlers={HTTPException: _mistake, Exception: _accident},
         lifespan=lifespan,
     )
-    # Around all of it, so that also the page of an accident has the headers.
+    # Around everything, so that error pages have the headers, too.
     return Guard(
         inner,
         access=application.access,
@@ -453,8 +453,8 @@ def make_app(application: Application) -> Guard:
 
 
 def _refused(request: Request, status: int, sentence: str) -> Response:
-    """A page that says no."""
-    # Who follows a link from elsewhere comes without the cookie; from here it comes along.
+    """A page with an error message."""
+    # A visitor from a link elsewhere arrives without the cookie; a click here sends it.
     return page("message.html", status, sentence=sentence, again=request.url.path if status == 403 else None)
 
 

@@ -1,4 +1,4 @@
-"""The process that reads and learns: bounded in memory, gone with the server, killed if it takes too long.
+"""The process that reads and learns: limited in memory, ended with the server, killed if it takes too long.
 
 It is asked by lines of JSON on standard input, and answers by lines of JSON on standard output. Results are
 files in a folder that the question names.
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Task = Mapping[str, Any]
 
 _DETAILED = 100  # rows with a card
-_CELLS, _LETTERS = 300, 300  # of a row that is shown in full: columns at most, and letters of each
+_CELLS, _LETTERS = 300, 300  # of a row shown in full: columns at most, and letters of each
 _NICENESS = 5  # pages come first
 _BETWEEN = 0.2  # seconds between two words on progress
-# What is read of files that others send: no databases.
+# Files that others may send: no databases.
 _KINDS = ("text", "lines", "json", "parquet", "arrow", "workbook")
 TOO_LARGE = (
     "This needs more memory than the server allows. Use fewer rows or columns, or start whyodd serve with a "
@@ -36,9 +36,9 @@ TOO_LARGE = (
 
 
 def main() -> None:
-    """Do all work that is asked for, one after the other; end with the input."""
+    """Do all requested work, one after the other; end with the input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # What anything else prints must not come between the answers.
+    os.dup2(2, 1)  # Keep other output out of the answers.
     _bound(int(sys.argv[1]))
     asked: queue.Queue[Task] = queue.Queue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
@@ -49,38 +49,38 @@ def main() -> None:
 
 
 def _listen(asked: queue.Queue[Task]) -> None:
-    """Take questions; without a server there is nobody to work for."""
+    """Read requests; end if the server is gone."""
     for line in sys.stdin:
         asked.put(json.loads(line))
     os._exit(0)
 
 
 def _bound(memory: int) -> None:
-    """Limit what this process may take. Windows has no such limits."""
+    """Limit the resources of this process. Windows has no such limits."""
     if os.name != "posix":
         return
     import resource
 
     os.nice(_NICENESS)
-    # Not the address space: numba, Polars and threads reserve gigabytes of it that they never touch.
+    # Not the address space: numba, Polars and threads reserve gigabytes that they never use.
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 @dataclass
 class Telling:
-    """Words on progress, not more than a few a second."""
+    """Messages on progress, at most a few a second."""
 
     answers: Any
     last: float = 0.0
 
     def say(self, told: str, share: float | None = None) -> None:
-        """Tell what is being done, and which share of it is."""
+        """Report the present step, and the share of it that is done."""
         print(json.dumps({"told": told, "share": share}), file=self.answers, flush=True)
         self.last = time.monotonic()
 
     def listen(self, doing: str, done: int, total: int | None) -> None:
-        """Progress as the library tells it."""
+        """Report the library's progress."""
         if time.monotonic() - self.last >= _BETWEEN:
             words = f"{doing}: {done:,}" + (f" of {total:,}" if total else "")
             self.say(words, done / total if total else None)
@@ -104,7 +104,7 @@ def _answer(task: Task, telling: Telling) -> dict[str, Any]:
 
 
 def _named(text: str, task: Task) -> str:
-    """A sentence with the names that people gave in place of where files are kept."""
+    """A sentence with people's file names in place of the stored paths."""
     for file in filter(None, (task["file"], task.get("trusted"), task.get("old"))):
         text = text.replace(file["place"], file["name"])
     return text.replace(task["model"], "the model") if task.get("model") else text
@@ -114,7 +114,7 @@ def _named(text: str, task: Task) -> str:
 
 
 def _read(file: Mapping[str, Any], limits: Mapping[str, int], ids: tuple[str, ...], notes: list[str]) -> Any:
-    """The table of a file, within limits; what a file declares is looked at before it is read."""
+    """The table of a file, within limits; the declared sizes are checked before it is read."""
     from whyodd.io.table_kinds import ending_of, first_bytes, kind_of
     from whyodd.io.tables import polars, read_table
     from whyodd.io.unpacking import is_packed
@@ -133,7 +133,7 @@ def _read(file: Mapping[str, Any], limits: Mapping[str, int], ids: tuple[str, ..
             n_rows = outline.select(pl.len()).collect().item()
             _check_size(file["name"], n_rows, len(outline.collect_schema()), limits)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            pass  # the reader says what is wrong with it
+            pass  # the reader will say what is wrong with it
     frame = read_table(path, ids, notes=notes, **file["reading"])
     _check_size(file["name"], frame.height, frame.width, limits)
     return frame
@@ -149,7 +149,7 @@ def _check_size(name: str, n_rows: int, n_columns: int, limits: Mapping[str, int
 
 
 def _columns(task: Task, telling: Telling) -> None:
-    """What the columns of a file are."""
+    """The kinds of a file's columns."""
     from whyodd.automatic.overruling import GIVEN
     from whyodd.automatic.reading import read_table
     from whyodd.automatic.written import judge_table
@@ -211,7 +211,7 @@ def _find(task: Task, telling: Telling) -> None:
 
 
 def _score(task: Task, telling: Telling) -> None:
-    """Find what is odd by a model that has been learned, and been told what people marked."""
+    """Find odd rows by an existing model, after it has learned from people's marks."""
     from whyodd.findings.find import find_in
     from whyodd.io.saving import load
 
@@ -237,7 +237,7 @@ def _score(task: Task, telling: Telling) -> None:
 
 
 def _after_marks(found: Any, model: Any, task: Task) -> tuple[Any, str]:
-    """Findings of the model once it was told what people marked, and what that did; it is saved too."""
+    """Findings of the model after people's marks, and their effect; the model is saved, too."""
     from whyodd.io.saving import save
     from whyodd.web.teaching import teach
 
@@ -251,7 +251,7 @@ def _after_marks(found: Any, model: Any, task: Task) -> tuple[Any, str]:
 
 
 def _read_again(file: Mapping[str, Any], task: Task, model: Any) -> tuple[Any, Callable[[int], Any]]:
-    """A file of earlier findings: the columns that the model looks at, and rows in full."""
+    """A file of earlier findings: the columns that the model uses, and rows in full."""
     from whyodd.findings.find import matched
 
     if Path(file["place"]).stat().st_size != file["size"]:
@@ -266,7 +266,7 @@ def _ids(roles: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _chosen(frame: Any, file: Mapping[str, Any], roles: Mapping[str, Any]) -> Any:
-    """The columns that are used, and beside them the one that names the rows."""
+    """The used columns, and the one that names the rows."""
     from whyodd.findings.table import Table
 
     left_out = {*roles["ignore"], roles["id"]}
@@ -278,7 +278,7 @@ def _chosen(frame: Any, file: Mapping[str, Any], roles: Mapping[str, Any]) -> An
 
 
 def _keep(found: Any, whole: Any, task: Task, telling: Telling, marks: str = "") -> None:
-    """Write what was found: the plain dict, the report, and the odd rows in full."""
+    """Write the findings: the plain dict, the report, and the odd rows in full."""
     from whyodd.report.render import render
 
     telling.say("Explaining the oddest rows")
@@ -290,7 +290,7 @@ def _keep(found: Any, whole: Any, task: Task, telling: Telling, marks: str = "")
 
 
 def _cells(frame: Any, row: int) -> list[tuple[str, str]]:
-    """Names and values of a row, as they were read."""
+    """Names and values of a row, as read."""
     names = frame.columns[:_CELLS]
     values = frame.select(names).row(row)
     return [
@@ -331,7 +331,7 @@ def _compare(task: Task, telling: Telling) -> None:
     _result(task, "report.html").write_text(render_comparison(summary), encoding="utf-8", newline="\n")
 
 
-# Kind of work -> what does it.
+# Kind of work -> its function.
 TASKS: dict[str, Callable[[Task, Telling], None]] = {
     "columns": _columns,
     "find": _find,

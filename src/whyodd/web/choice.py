@@ -1,4 +1,4 @@
-"""Which rows of the findings are shown, in which order: read from an address, and written to one."""
+"""The choice of rows and their order on a page: read from an address, and written to one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARKS = {"": "all", "none": "not marked", **VERDICTS}
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen of the findings; each is an address.
+    """The chosen rows of the findings; each choice is an address.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Choice:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Choice:
-        """Read from an address; what makes no sense is as if it were not there."""
+        """Read it from an address; invalid parts are ignored."""
         sort = query.get("sort", "rank")
         sort = sort if sort in SORTS else "rank"
         way = query.get("way", "down" if SORTS[sort][1] else "up")
@@ -70,7 +70,7 @@ class Choice:
 
     @property
     def query(self) -> str:
-        """As part of an address, with nothing that need not be said.
+        """As part of an address, without defaults.
 
         Examples
         --------
@@ -94,7 +94,7 @@ class Choice:
         return f"?{urlencode(parts)}" if parts else ""
 
     def with_sort(self, sort: str) -> Choice:
-        """The choice that a click on a heading makes: the other way round if it is sorted by that already."""
+        """The choice after a click on a heading: reversed if it is already sorted by that."""
         down = not self.down if sort == self.sort else SORTS[sort][1]
         return replace(self, sort=sort, down=down, page=1)
 
@@ -108,7 +108,7 @@ class Choice:
 
     @property
     def condition(self) -> tuple[str, list[Any]]:
-        """As SQL, with values apart."""
+        """As an SQL condition, with separate values."""
         parts, values = ["1"], list[Any]()
         for word in self.q.casefold().split()[:_MOST_WORDS]:
             parts.append("rows.words LIKE ? ESCAPE '\\'")
@@ -125,7 +125,7 @@ class Choice:
 
     @property
     def order(self) -> str:
-        """As SQL; equal rows the oddest first."""
+        """As an SQL order; equal rows the oddest first."""
         return f"{SORTS[self.sort][0]} {'DESC' if self.down else 'ASC'}, rows.rank"
 
 

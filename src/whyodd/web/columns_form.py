@@ -1,4 +1,4 @@
-"""What people say about the columns of a file."""
+"""The form with which people change the columns of a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 IGNORED, NAMES_ROWS, CONTEXT = "ignore", "names rows", "context"
-# What a column may be taken as beside the kinds of `types=`, and how that is said.
+# Choices for a column beside the kinds of `types=`, and their labels.
 KINDS_BESIDE = {IGNORED: "ignore it", NAMES_ROWS: "it names the rows", CONTEXT: "it is context"}
 
 
 def roles_of(outline: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
-    """Kinds that overrule, columns to ignore, those of context, and the one that names the rows.
+    """Kinds that overrule, ignored columns, context columns, and the one that names the rows.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def roles_of(outline: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
     >>> roles_of(outline, {"c0": "names rows", "c1": "context", "c2": "code"})
     {'types': {'c': 'code'}, 'ignore': [], 'given': ['b'], 'id': 'a'}
     """
-    # By their places: names of columns can be anything.
+    # By position, since column names can be anything.
     chosen = [
         (column["name"], str(form.get(f"c{place}", ""))) for place, column in enumerate(outline["columns"])
     ]

@@ -1,4 +1,4 @@
-"""Findings and marks as CSV that no spreadsheet takes for formulas."""
+"""Findings and marks as CSV whose cells no spreadsheet takes for formulas."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _COLUMNS = ("rank", "row", "id", "outlierness", "why", "mark", "note")
-# What a spreadsheet may begin a formula with, also behind spaces.
+# First letters of a formula in a spreadsheet, also after spaces.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠", "|", "%")
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A line for each row, in UTF-8 with a mark by which Excel knows it.
+    """A line for each row, in UTF-8 with a byte order mark, which Excel needs.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def guarded(value: Any) -> Any:
-    """A text that begins like a formula gets a quote before it, as spreadsheets do themselves."""
+    """Put a quote before a text that looks like a formula, as spreadsheets do."""
     if not isinstance(value, str):
         return value
     return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULAS) else value

@@ -1,4 +1,4 @@
-"""Files that people send or point to; what they are called is shown, and never made a path."""
+"""Files that people upload or choose; their names are shown, but never used as a path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_TAKEN = ("sqlite", "duckdb", "array")
 
 
 def kept_upload(store: Store, content: IO[bytes], name: str, reading: Mapping[str, str | None]) -> str:
-    """Keep a file under a name of our own; of its own name the ending is kept if it is a known one."""
+    """Store a file under a name of our own, which keeps its ending if that is a known one."""
     place = store.new_place(_ending(name))
     with replacing(place) as draft, draft.open("xb") as file:
         shutil.copyfileobj(content, file, 1 << 20)
@@ -29,7 +29,7 @@ def kept_upload(store: Store, content: IO[bytes], name: str, reading: Mapping[st
 
 
 def shown_name(name: str) -> str:
-    r"""What a file is called on pages.
+    r"""The name of a file on pages.
 
     Examples
     --------
@@ -42,13 +42,13 @@ def shown_name(name: str) -> str:
 
 
 def _ending(name: str) -> str:
-    """The known ending of a name, also that of packing."""
+    """The known ending of a name, including that of packing."""
     packed = next((ending for ending in PACKED_ENDINGS if name.lower().endswith(ending)), "")
     return ending_of(Path(name[-_LONGEST_NAME:])) + packed
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Tables of a folder: files that are there themselves, no links."""
+    """Tables of a folder: real files directly in it, no links."""
     found = (path for path in folder.iterdir() if not path.is_symlink() and path.is_file())
     kinds = ((path, ENDINGS.get(ending_of(path))) for path in found if not path.name.startswith("."))
     taken = [path for path, kind in kinds if kind is not None and kind not in _NOT_TAKEN]

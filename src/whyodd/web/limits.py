@@ -1,4 +1,4 @@
-"""How much is taken from whom, and how long it may take."""
+"""Limits on size and time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on what people send and on the work it makes.
+    """Limits on uploads and on the work they cause.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Limits:
 
     @property
     def bytes(self) -> int:
-        """Of a file that is uploaded."""
+        """Bytes of an uploaded file."""
         return self.megabytes * _MEGABYTE
 
     @property
     def memory(self) -> int:
-        """Bytes of the process that does the work."""
+        """Bytes of memory of the child process."""
         return self.memory_megabytes * _MEGABYTE

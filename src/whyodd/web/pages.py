@@ -1,4 +1,4 @@
-"""Pages of the application, made of its own templates and those of the report."""
+"""Pages of the application, from its own templates and those of the report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _own_part(name: str) -> dict[str, Any]:
 
 
 def policy() -> str:
-    """Content-Security-Policy of all pages: our two style sheets and our script, nothing else."""
+    """Content-Security-Policy of all pages: only our two style sheets and our script."""
     styles = f"{page_part('style.css')['hash']} {_own_part('web.css')['hash']}"
     return (
         f"default-src 'none'; img-src data:; style-src {styles}; script-src {_own_part('web.js')['hash']}; "
@@ -49,7 +49,7 @@ def policy() -> str:
 
 
 def card(summary: Mapping[str, Any], anomaly: Mapping[str, Any], address: str) -> Markup:
-    """The card of a row, as the report has it; links to other rows of it lead to their pages."""
+    """The card of a row, as in the report, with links to the pages of other rows."""
     from markupsafe import Markup
 
     template = _environment().get_template("row_card.html")
@@ -59,7 +59,7 @@ def card(summary: Mapping[str, Any], anomaly: Mapping[str, Any], address: str) -
 
 
 def _linked(found: re.Match[str], address: str) -> str:
-    """A link to another odd row; a usual row has no page of its own."""
+    """A link to another odd row; a usual row has no page."""
     kind, place, name = found.groups()
     return f'<a href="{address}/ranks/{place}">{name}</a>' if kind == "a" else name
 

@@ -1,4 +1,4 @@
-"""The server: from a folder and a socket to answers, until it is ended."""
+"""The server: from a folder and a socket to answers, until it is stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    """Answer on a socket until an interrupt; ``announce`` is called once the folder is ours."""
+    """Answer on a socket until an interrupt; calls ``announce`` once the folder is locked."""
     import uvicorn
 
     store = Store(folder)

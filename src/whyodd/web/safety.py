@@ -1,4 +1,4 @@
-"""Checks before anything else is done: who asks, from where, how much, and for how long."""
+"""Checks before anything else: who asks, from where, how much, and for how long."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _TRIES, _WINDOW = 5, 60.0  # passwords per so many seconds
 _COOKIE_AGE = 30 * 24 * 3600
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    # Nothing to others. Not "no-referrer": browsers then hide the origin of forms also from this server.
+    # Nothing for others. Not "no-referrer", with which browsers hide the origin of forms from this server,
+    # too.
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -47,7 +48,7 @@ _HEADERS = {
 
 @dataclass
 class Access:
-    """Who may come in.
+    """Who has access.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Access:
         return self.host in LOOPBACK
 
     def knows_host(self, header: str) -> bool:
-        """Whether a request is for this server, and not for a name that somebody else points to it.
+        """Whether a request is for this server, and not for another name that points to it.
 
         Such a name needs a domain: an address of numbers cannot be pointed elsewhere.
         """
@@ -81,11 +82,11 @@ class Access:
         return name in known or _is_address(name)
 
     def has_token(self, given: str) -> bool:
-        """Whether this is the token of the address that was printed."""
+        """Whether this is the token of the printed address."""
         return self.password is None and _are_equal(given, self.token)
 
     def try_password(self, given: str, clock: Callable[[], float] = time.monotonic) -> bool | None:
-        """Whether this is the password; None if there were too many tries, and it was not looked at."""
+        """Whether this is the password; None if there were too many tries and it was not checked."""
         now = clock()
         while self._tries and now - self._tries[0] > _WINDOW:
             self._tries.popleft()
@@ -160,7 +161,7 @@ class Guard:
         await self.app(scope, self._bounded(scope, receive), send)
 
     def _refusal(self, request: Request) -> Response | None:
-        """A request that no page of ours can have made."""
+        """Refuse a request that no page of ours can have made."""
         headers = request.headers
         if not self.access.knows_host(headers.get("host", "")):
             return self.refuse(request, 421, "This server does not answer to that host name.")
@@ -176,10 +177,10 @@ class Guard:
         return None
 
     async def _unknown(self, request: Request) -> Response | None:
-        """Somebody who has not come in yet; whoever has finds the CSRF token of the session in the state."""
+        """Refuse a visitor without a session; with one, the state holds its CSRF token."""
         path = request.url.path
         key = request.cookies.get(self.cookie)
-        csrf = None if key is None else self.store.csrf_of(key)  # quicker than to hand it to a thread
+        csrf = None if key is None else self.store.csrf_of(key)  # faster than passing it to a thread
         request.state.csrf = csrf
         if path == "/" and self.access.has_token(request.query_params.get("token", "")):
             return await welcome(self.store)
@@ -197,7 +198,7 @@ class Guard:
         return self.limits.bytes + _FORM if scope["path"] == _UPLOADS else _FORM
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """What comes in, up to a size, and never waited for longer than is fair."""
+        """The request body, up to a size, read without waiting too long."""
         room, ends = self._room(scope), time.monotonic() + self.limits.upload_seconds
         is_over = False
 
@@ -234,9 +235,9 @@ def _too_large(room: int) -> str:
 
 
 def _is_from_here(headers: Headers) -> bool:
-    """Whether a form was sent by a page of this server, as the browser says.
+    """Whether a page of this server sent a form, according to the browser.
 
-    Browsers tell the relation of sites only to addresses that they trust, such as those of this machine.
+    Browsers report the relation of sites only to addresses that they trust, such as those of this machine.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site != "same-origin":
@@ -263,7 +264,7 @@ def checked_form(form: Mapping[str, Any], csrf: str | None) -> None:
 
 
 def _cookie_of(store: Store) -> str:
-    """Name of the cookie: servers on other ports of this machine would overwrite one of the same name."""
+    """Name of the cookie, different for each server, since servers on other ports share cookies."""
     return f"whyodd_{store.name}"
 
 

@@ -1,4 +1,4 @@
-"""What the application keeps: files, findings, marks and sessions, in one folder with one SQLite database."""
+"""The application's storage: files, findings, marks and sessions, in a folder with an SQLite database."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 # What work may be in: it waits, runs, or has ended in one of three ways.
 WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed", "stopped"
 VERDICTS = {"fine": "fine", "confirmed": "confirmed odd"}
-# Work that has been begun so often and never ended is not begun again.
+# Work that was started this often and never ended is not started again.
 _MOST_TRIES = 2
 _SESSION_DAYS = 30
-_PATIENCE = 30.0  # seconds that one who writes waits for another
+_PATIENCE = 30.0  # seconds that one writer waits for another
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sessions (
@@ -47,12 +47,12 @@ CREATE TABLE IF NOT EXISTS marks (
     work TEXT NOT NULL REFERENCES work ON DELETE CASCADE, row INTEGER NOT NULL, verdict TEXT NOT NULL,
     note TEXT NOT NULL, version INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (work, row)) WITHOUT ROWID;
 """
-# Kinds of work that people come back to.
+# Kinds of work that people return to.
 FINDINGS, COMPARISON = ("find", "score"), "compare"
 
 
 class InUseError(OSError):
-    """Another server has this folder."""
+    """Another server uses this folder."""
 
 
 class ChangedMeanwhileError(ValueError):
@@ -80,7 +80,7 @@ class Store:
         self._write_lock = threading.Lock()
         for part in ("files", "results"):
             make_folder(self.folder / part)
-        # Journal mode of the file, once; the others find it there.
+        # Journal mode of the file, set once for all connections.
         self._connection.execute("PRAGMA journal_mode = WAL")
         with self._writing() as connection:
             for statement in filter(str.strip, _TABLES.split(";")):
@@ -89,7 +89,7 @@ class Store:
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        """One per thread."""
+        """The connection of the present thread."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             path = self.folder / "whyodd.sqlite"
@@ -120,19 +120,19 @@ class Store:
         return [dict(row) for row in self._connection.execute(query, values)]
 
     def close(self) -> None:
-        """Let others have the folder."""
+        """Release the folder."""
         self._lock.close()
 
     @property
     def name(self) -> str:
-        """Of this store, different for each: cookies of servers on other ports are told apart by it."""
+        """Name of this store, unique, so that cookies of servers on other ports differ."""
         found = self._one("SELECT value FROM about WHERE key = 'id'")
         return "" if found is None else str(found["value"])
 
     # ---- sessions -----------------------------------------------------------------------------------------
 
     def begin_session(self) -> str:
-        """A new session; what is kept of it does not tell its key."""
+        """A new session; the stored value does not reveal its key."""
         key = secrets.token_urlsafe(32)
         with self._writing() as connection:
             connection.execute(
@@ -144,7 +144,7 @@ class Store:
         return key
 
     def csrf_of(self, key: str) -> str | None:
-        """What the forms of a session hold; None if there is no such session."""
+        """CSRF token in the forms of a session; None if there is no such session."""
         found = self._one(
             "SELECT csrf FROM sessions WHERE digest = ? AND created >= datetime('now', ?)",
             _digest(key),
@@ -155,11 +155,11 @@ class Store:
     # ---- files --------------------------------------------------------------------------------------------
 
     def new_place(self, ending: str) -> Path:
-        """Where to put a new file: its own name is never part of it."""
+        """Path for a new file, which never contains its own name."""
         return self.folder / "files" / f"{secrets.token_hex(8)}{ending}"
 
     def add_file(self, name: str, place: Path, reading: Mapping[str, str | None]) -> str:
-        """Remember a file, and how people want it read."""
+        """Store a file's entry, and how people want it read."""
         file = secrets.token_hex(8)
         with self._writing() as connection:
             connection.execute(
@@ -169,7 +169,7 @@ class Store:
         return file
 
     def file(self, file: str) -> dict[str, Any] | None:
-        """A file, with what was found out about its columns."""
+        """A file, with what is known about its columns."""
         found = self._one("SELECT * FROM files WHERE id = ?", file)
         if found is None:
             return None
@@ -183,7 +183,7 @@ class Store:
         )
 
     def delete_file(self, file: str) -> None:
-        """Forget a file and all that was found in it; one of the folder of data itself stays there."""
+        """Delete a file and everything found in it; a file of the data folder itself stays there."""
         found = self.file(file)
         if found is None:
             return
@@ -199,15 +199,15 @@ class Store:
     # ---- work ---------------------------------------------------------------------------------------------
 
     def results_of(self, work: str) -> Path:
-        """Folder of what work has made."""
+        """Folder with the results of work."""
         return self.folder / "results" / work
 
     def model_of(self, work: str) -> Path:
-        """The model that work has learned."""
+        """The model that work has trained."""
         return self.results_of(work) / "model.whyodd"
 
     def add_work(self, kind: str, file: str, options: Mapping[str, Any]) -> str:
-        """Work to be done; it waits for its turn."""
+        """Add work, which waits for its turn."""
         work = secrets.token_hex(8)
         with self._writing() as connection:
             connection.execute(
@@ -217,7 +217,7 @@ class Store:
         return work
 
     def work(self, work: str) -> dict[str, Any] | None:
-        """Work, with the name of its file and how many stand before it; its summary if it is done."""
+        """Work, with its file name and the number of jobs before it; its summary if it is done."""
         found = self._one(
             "SELECT work.*, files.name AS file_name, (SELECT count(*) FROM work AS other WHERE"
             " other.state IN ('waiting', 'running') AND other.rowid < work.rowid) AS n_before"
@@ -239,14 +239,14 @@ class Store:
         return None if found is None else self.work(found["id"])
 
     def work_on(self, file: str) -> list[str]:
-        """All work on a file, also comparisons of others with it."""
+        """All work on a file, including comparisons of others with it."""
         found = self._all(
             "SELECT id FROM work WHERE file = ? OR json_extract(options, '$.old') = ?", file, file
         )
         return [row["id"] for row in found]
 
     def comparisons_of(self, file: str) -> list[dict[str, Any]]:
-        """All comparisons of a file with others, also those that are not there yet, the latest first."""
+        """All comparisons of a file with others, unfinished ones included, the latest first."""
         return self._all(
             "SELECT work.id, work.state, work.created, old.name AS old_name, new.name AS new_name"
             " FROM work JOIN files AS new ON new.id = work.file"
@@ -258,7 +258,7 @@ class Store:
         )
 
     def all_findings(self) -> list[dict[str, Any]]:
-        """All findings, also those that are not there yet, the latest first, with how many are marked."""
+        """All findings, unfinished ones included, the latest first, with their number of marks."""
         chosen = ", ".join("?" for _ in FINDINGS)
         return self._all(
             "SELECT work.id, work.file, work.kind, work.state, work.told, work.error, work.created,"
@@ -272,12 +272,12 @@ class Store:
         )
 
     def n_waiting(self) -> int:
-        """How much work is not done."""
+        """Number of unfinished jobs."""
         found = self._one("SELECT count(*) AS n FROM work WHERE state IN ('waiting', 'running')")
         return 0 if found is None else int(found["n"])
 
     def recover(self) -> None:
-        """What was running when the last server ended waits again, unless it has been tried too often."""
+        """Let work that ran when the last server ended wait again, unless it was tried too often."""
         with self._writing() as connection:
             connection.execute(
                 "UPDATE work SET state = ?, error = ? WHERE state = ? AND tries >= ?",
@@ -294,7 +294,7 @@ class Store:
             )
 
     def take_work(self) -> dict[str, Any] | None:
-        """The work that has waited longest, now running."""
+        """The work that has waited longest, now marked as running."""
         with self._writing() as connection:
             found = connection.execute(
                 "UPDATE work SET state = ?, told = ?, tries = tries + 1 WHERE id ="
@@ -304,14 +304,14 @@ class Store:
         return None if found is None else self.work(found["id"])
 
     def tell(self, work: str, told: str, share: float | None) -> None:
-        """Progress of work that runs."""
+        """Save the progress of running work."""
         with self._writing() as connection:
             connection.execute(
                 "UPDATE work SET told = ?, share = ? WHERE id = ? AND state = ?", (told, share, work, RUNNING)
             )
 
     def end_work(self, work: str, state: str, error: str | None = None) -> bool:
-        """Work that has failed or was stopped; whether it had not ended before."""
+        """Mark work as failed or stopped; returns whether it had not ended before."""
         with self._writing() as connection:
             changed = connection.execute(
                 "UPDATE work SET state = ?, error = ? WHERE id = ? AND state IN (?, ?)",
@@ -320,13 +320,13 @@ class Store:
         return changed.rowcount > 0
 
     def finish_columns(self, work: str, file: str, outline: Mapping[str, Any]) -> None:
-        """What a file's columns are."""
+        """Save what a file's columns are."""
         with self._writing() as connection:
             connection.execute("UPDATE files SET outline = ? WHERE id = ?", (json.dumps(outline), file))
             connection.execute("UPDATE work SET state = ? WHERE id = ?", (DONE, work))
 
     def finish_comparison(self, work: str, summary: Mapping[str, Any]) -> None:
-        """What changed between two files."""
+        """Save what changed between two files."""
         with self._writing() as connection:
             connection.execute(
                 "UPDATE work SET state = ?, summary = ?, share = 1.0 WHERE id = ? AND state = ?",
@@ -336,7 +336,7 @@ class Store:
     def finish_findings(
         self, work: str, summary: Mapping[str, Any], cells: Mapping[int, Sequence[Sequence[str]]]
     ) -> None:
-        """Findings: the rows one by one, and all else at once."""
+        """Save findings: the rows one by one, and everything else at once."""
         parts = ("anomalies", "rest")
         head = {key: value for key, value in summary.items() if key not in parts} | {
             part: [] for part in parts
@@ -353,7 +353,7 @@ class Store:
     # ---- rows and marks -----------------------------------------------------------------------------------
 
     def rows(self, work: str, where: str, values: Sequence[Any], order: str, limit: int, start: int) -> Any:
-        """Rows with their marks, and how many there are; conditions as :class:`Choice` makes them."""
+        """Rows with their marks, and their number; conditions as :class:`Choice` makes them."""
         source = (
             "FROM rows LEFT JOIN marks ON marks.work = rows.work AND marks.row = rows.row"
             f" WHERE rows.work = ? AND {where}"
@@ -370,7 +370,7 @@ class Store:
         return [row | {"told": json.loads(row["told"])} for row in found], 0 if total is None else total["n"]
 
     def row(self, work: str, row: int) -> dict[str, Any] | None:
-        """All that is told of one row, and its mark."""
+        """The card of one row, and its mark."""
         found = self._one(
             "SELECT rows.*, marks.verdict, marks.note, marks.version, marks.at FROM rows LEFT JOIN marks"
             " ON marks.work = rows.work AND marks.row = rows.row WHERE rows.work = ? AND rows.row = ?",
@@ -382,7 +382,7 @@ class Store:
         return found | {"told": json.loads(found["told"]), "cells": json.loads(found["cells"] or "null")}
 
     def around(self, work: str, row: int, where: str, values: Sequence[Any], order: str) -> dict[str, Any]:
-        """The rows before and after one, among those that are chosen and in their order.
+        """The rows before and after one, among the chosen rows in their order.
 
         The row itself counts as chosen: it may just have been marked, and thereby left the choice.
         """
@@ -412,12 +412,12 @@ class Store:
         )
 
     def counts_of_marks(self, work: str) -> dict[str, int]:
-        """How many rows are marked as what."""
+        """Number of rows with each mark."""
         found = self._all("SELECT verdict, count(*) AS n FROM marks WHERE work = ? GROUP BY verdict", work)
         return dict.fromkeys(VERDICTS, 0) | {row["verdict"]: row["n"] for row in found}
 
     def marked_by_model(self, model: str) -> list[dict[str, Any]]:
-        """Files with rows that were marked where a model has judged them, each with its marks."""
+        """Files with rows that were marked after a model judged them, each with its marks."""
         found = self._all(
             "SELECT work.file, marks.row, marks.verdict, marks.note, marks.at, rows.cells"
             " FROM marks JOIN work ON work.id = marks.work"
@@ -439,7 +439,7 @@ class Store:
         ]
 
     def mark(self, work: str, row: int, verdict: str, note: str, version: int) -> None:
-        """Mark a row, or take its mark away if ``verdict`` is empty.
+        """Mark a row, or remove its mark if ``verdict`` is empty.
 
         ``version`` is that of the mark that was seen, 0 if there was none: what somebody else has said since
         is not overwritten unseen.
@@ -463,7 +463,7 @@ class Store:
 
 
 def _row(work: str, row: Mapping[str, Any], cells: Iterable[Sequence[str]] | None) -> tuple[Any, ...]:
-    """What the database keeps of a row: what it is sorted and searched by, and all that is told of it."""
+    """What the database stores of a row: what it is sorted and searched by, and its whole card."""
     why = row.get("why") or row["main"]
     words = " ".join([row["name"], str(row["row"]), why]).casefold()
     return (

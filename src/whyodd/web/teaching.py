@@ -1,4 +1,4 @@
-"""What people said of rows of earlier files, told to a model before it judges the next one."""
+"""Marks on rows of earlier files, learned by a model before it judges the next one."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from whyodd.web.store import VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    # The columns of a file that a model looks at, and a row of it in full as the store has it.
+    # The columns of a file that a model uses, and a full row of it as the store has it.
     Reader = Callable[[Mapping[str, Any]], tuple[Any, Callable[[int], list[list[str]]]]]
 
 
 @dataclass(frozen=True)
 class Taught:
-    """Marks that a model was told.
+    """Marks that a model has learned.
 
     Attributes
     ----------
     counts : dict of str to int
         How many of each verdict that was given.
     left_out : list of str
-        What was not told to it, in sentences.
+        Marks that it did not learn, in sentences.
     """
 
     counts: Mapping[str, int]
     left_out: Sequence[str]
 
     def sentence(self, n_normal: int, n_odd: int) -> str:
-        """What they did: how many rows are no longer odd because of them, and how many are odd now.
+        """Their effect: how many rows are no longer odd because of them, and how many are odd now.
 
         Examples
         --------
@@ -56,7 +56,7 @@ class Taught:
 
 @dataclass(frozen=True)
 class _Said:
-    """A mark, with its row as the model gets it."""
+    """A mark, with its row in the form for the model."""
 
     verdict: str
     note: str
@@ -67,7 +67,7 @@ class _Said:
 
 
 def teach(model: Any, files: Sequence[Mapping[str, Any]], read: Reader) -> Taught:
-    """Tell a model what was marked; it is changed.
+    """Teach a model the marks; it is changed in place.
 
     Of two rows that are equal to the model the later mark counts.
 
@@ -104,7 +104,7 @@ def teach(model: Any, files: Sequence[Mapping[str, Any]], read: Reader) -> Taugh
 
 
 def _said(model: Any, file: Mapping[str, Any], read: Reader, left_out: list[str]) -> Iterator[_Said]:
-    """Marks of a file whose rows are still what they were."""
+    """Marks of a file whose rows have not changed."""
     import numpy as np
 
     from whyodd.compute.points import to_dense

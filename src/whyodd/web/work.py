@@ -1,4 +1,4 @@
-"""Work is done one after the other, by a child process that can be killed."""
+"""Runs work one after the other, in a child process that can be killed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from whyodd.web.store import Store
 
 _LONGEST_LINE = 1 << 20
-# A worker that holds more than this share of what it may is replaced before the next work.
+# A worker that holds more than this share of its memory limit is replaced before the next work.
 _HEAVY = 0.5
 
 _DELETED = "A file for this job was deleted while it waited. Upload the file again, then start a new job."
 
 
 class Worker:
-    """Takes work from the store, has it done, and keeps what comes of it.
+    """Takes work from the store, has it done, and saves its results.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class Worker:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
-        """Begin, with what the last server left."""
+        """Start, with the work that the last server left."""
         self.store.recover()
         self._news.set()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(self._work())
 
     async def end(self) -> None:
-        """Stop; what runs begins again with the next server."""
+        """Stop; running work starts again with the next server."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -62,19 +62,19 @@ class Worker:
         await self._kill()
 
     def wake(self) -> None:
-        """There is new work; from any thread."""
+        """Signal new work; may be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._news.set)
 
     async def stop(self, work: str) -> None:
-        """End work before it is done."""
+        """Stop work before it is done."""
         ended = await run_in_threadpool(self.store.end_work, work, STOPPED, "It was stopped.")
         if ended and self._at == work:
             await self._kill()
 
     @property
     def process_id(self) -> int | None:
-        """Of the child, if there is one."""
+        """Process id of the child, if there is one."""
         return None if self._process is None else self._process.pid
 
     async def _work(self) -> None:
@@ -88,7 +88,7 @@ class Worker:
                 await run_in_threadpool(self._end, work, answer)
 
     def _lacks_a_file(self, work: Mapping[str, Any]) -> bool:
-        """Whether a file was deleted while the work waited; without it the answer would be another one."""
+        """Whether a file was deleted while the work waited, which would change the answer."""
         options = work["options"]
         files = [work["file"], options.get("trusted"), options.get("old")]
         return any(file is not None and self._file(file) is None for file in files)
@@ -105,7 +105,7 @@ class Worker:
             }
 
     def _question(self, work: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the child has to know."""
+        """Everything that the child needs to know."""
         options = work["options"]
         return {
             "kind": work["kind"],
@@ -124,7 +124,7 @@ class Worker:
         return None if found is None else {key: found[key] for key in ("name", "place", "reading")}
 
     async def _ask(self, process: Process, question: Mapping[str, Any], work: str) -> dict[str, Any]:
-        """The child's answer; a child that dies has answered too."""
+        """The child's answer; a dead child counts as an answer."""
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -138,11 +138,11 @@ class Worker:
         except (ConnectionError, ValueError):
             pass
         await self._kill()
-        # Compiled code that gets no memory ends the process there and then.
+        # Compiled code that gets no memory ends the process at once.
         return {"error": TOO_LARGE}
 
     def _end(self, work: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Keep the answer."""
+        """Save the answer."""
         if "error" in answer:
             self.store.end_work(work["id"], FAILED, answer["error"])
             return
@@ -175,13 +175,13 @@ class Worker:
                     stdout=asyncio.subprocess.PIPE,
                     stderr=log,
                     env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                    start_new_session=True,  # an interrupt from the keyboard is not for it
+                    start_new_session=True,  # so that an interrupt from the keyboard does not reach it
                     limit=_LONGEST_LINE,
                 )
         return self._process
 
     def _is_heavy(self) -> bool:
-        """Whether the child holds much memory from the last work; not known but on Linux."""
+        """Whether the child still holds much memory from the last work; unknown except on Linux."""
         try:
             pages = int(Path(f"/proc/{self.process_id}/statm").read_text("ascii").split()[1])
         except OSError:

@@ -202,7 +202,7 @@ class TestOwnEnsemble:
             (models, {"combine": "median"}, "combine='median': expected 'average' or 'maximum'"),
             (models, {"combine": "maximum", "weights": [1, 1, 1]}, "a maximum has none"),
             (models, {"weights": [1, 1]}, r"expected one weight per model, \(3,\)"),
-            (models, {"weights": [1, 1, -1]}, "Expected counts of a Average as finite numbers of at least 0"),
+            (models, {"weights": [1, 1, -1]}, r"Expected Average\.counts as finite numbers of at least 0"),
             ((models[0], KNN().fit(X[:, :3])), {}, r"same columns, got models with \[3, 4\] columns"),
             ((), {}, "at least one"),
         ],

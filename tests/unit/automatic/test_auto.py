@@ -422,3 +422,13 @@ def test_rows_of_a_large_table_are_known_by_their_places(monkeypatch, trusted, n
     np.testing.assert_allclose(pipeline[:-1].transform(frame.iloc[network.rows]), network.centers, atol=1e-12)
     e = whyodd.explain(pipeline, frame)
     assert (e.excluded >= 0).sum() == n_centers  # none of them is judged by itself
+
+
+def test_a_scikit_learn_that_cannot_select_columns_of_polars_is_told(monkeypatch):
+    """scikit-learn 1.6 to 1.8 beside Polars 2 ends in an AttributeError about ``get_loc``."""
+    frame = pl.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), schema=["a", "b"])
+    monkeypatch.setattr("sklearn.__version__", "1.8.0")
+    monkeypatch.delattr(pl.DataFrame, "__dataframe__", raising=False)
+    with pytest.raises(ValueError, match=r"1\.9 or newer"):
+        whyodd.auto(frame)
+    whyodd.auto(frame.to_pandas())

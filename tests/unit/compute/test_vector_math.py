@@ -10,6 +10,7 @@ import pytest
 from numba import njit
 
 from whyodd.compute import vector_math
+from whyodd.compute.vector_math import added, larger, smaller
 from whyodd.kernels.functions import exp, log, log1p
 
 DTYPES = (np.float32, np.float64)
@@ -144,3 +145,23 @@ def test_log1p_keeps_the_digits_of_small_numbers(dtype):
     # A logarithm, a quotient and a difference.
     assert (ulps(got[1:], x[1:], mpmath.log1p) <= 4.0).all()
     assert compiled(log1p_of, [np.inf], dtype)[1][0] == np.inf
+
+
+@njit
+def reduced(x):
+    least, most, total = x[0], x[0], x.dtype.type(0.0)
+    for i in range(x.size):
+        least, most, total = smaller(least, x[i]), larger(most, x[i]), added(total, x[i])
+    return least, most, total
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 7, 8, 100, 1_000])
+def test_steps_of_reductions_are_what_they_say_compiled_or_not(dtype, n):
+    x = np.random.default_rng(n).normal(size=n).astype(dtype)
+    x[n // 2] = np.inf
+    for found in (reduced(x), reduced.py_func(x)):
+        assert found[:2] == (x.min(), np.inf)
+    x[n // 2] = 0.0
+    # A sum of n roundings of terms of about 1, in any order.
+    np.testing.assert_allclose(reduced(x)[2], x.sum(dtype=float), atol=n * np.finfo(dtype).eps)

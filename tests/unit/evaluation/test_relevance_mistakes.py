@@ -52,13 +52,26 @@ class TestOtherRows:
             flip(PATCHES, ITEMS[::-1], e)
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "a", [[1.0, 2.0], [3.0]], np.full((4, 3), "a"), {"a": MASK}])
-def test_what_is_no_relevance(wrong):
+NO_PATCHES = "^Expected relevance as a PatchExplanation or a list with one array per item, got"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "of_images"),
+    [
+        (None, f"{NO_PATCHES} NoneType"),
+        (3, f"{NO_PATCHES} int"),
+        ("a", f"{NO_PATCHES} str"),
+        ([[1.0, 2.0], [3.0]], r"^The relevance of item 0 has shape \(2,\), expected the item's shape"),
+        (np.full((4, 3), "a"), r"^Expected one relevance array for each of 2 item\(s\), got 4"),
+        ({"a": MASK}, f"{NO_PATCHES} dict"),
+    ],
+)
+def test_what_is_no_relevance(wrong, of_images):
     with pytest.raises(ValueError, match="Expected mask as numbers"):
         roc_auc(E, wrong)
-    with pytest.raises(ValueError, match="numbers"):
+    with pytest.raises(ValueError, match=r"^Expected relevance as numbers, an array with a row for each row"):
         flip(MODEL, X, {"method": wrong})
-    with pytest.raises((TypeError, ValueError), match=r"relevance .*(PatchExplanation|shape|got)"):
+    with pytest.raises((TypeError, ValueError), match=of_images):
         flip(PATCHES, ITEMS, {"method": wrong})
 
 

@@ -164,7 +164,9 @@ class TestTrainingRows:
         e = whyodd.explain(whyodd.Gaussian().fit(X), [[3.0, 0.0]], normal=X)
         assert_conserves(e)
 
-    @pytest.mark.parametrize("model", [KMeans(3, n_init=1), whyodd.Gaussian(), SGDOneClassSVM()])
+    @pytest.mark.parametrize(
+        "model", [KMeans(3, n_init=1, random_state=0), whyodd.Gaussian(), SGDOneClassSVM()]
+    )
     def test_that_are_not_kept(self, model):
         with pytest.raises(ValueError, match=r"does not keep the rows it was trained on\. Pass normal rows"):
             whyodd.explain(model.fit(TRAIN), ODD, normal="training")

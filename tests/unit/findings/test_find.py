@@ -111,6 +111,20 @@ def test_draws(found):
         found.plot("pie")
 
 
+def test_rows_go_by_their_ids_everywhere(found):
+    ids = orders()["order"].to_numpy()
+    e = found.explanation
+    assert e.names == tuple(str(ids[row]) for row in e.rows)
+    assert found.explain([19]).names == (str(ids[19]),)
+    assert f"{e.names[0]}: " in repr(e)
+
+
+def test_a_row_without_an_id_goes_by_its_number():
+    is_third = pl.int_range(pl.len()) == 3
+    frame = orders().with_columns(order=pl.when(is_third).then(None).otherwise("order"))
+    assert whyodd.find(frame, id_column="order").explain([3, 4]).names[0] == "row 3"
+
+
 def test_learns_from_other_rows():
     found = whyodd.find(orders(), orders(seed=1), id_column="order")
     pipeline = whyodd.auto(orders(seed=1).drop("order"), trusted=True)

@@ -260,7 +260,7 @@ def test_at_most_five_wrong_columns_are_named():
 
 @pytest.mark.parametrize("X", [[["a"]], [1.0], [[np.nan]], np.zeros((0, 1)), [[1j]], [[1], [1, 2]]])
 def test_errors_name_what_was_passed(X):
-    with pytest.raises(ValueError, match=r"^(centers must|Expected centers)"):
+    with pytest.raises(ValueError, match=r"^centers must "):
         as_matrix(X, what="centers")
 
 

@@ -145,17 +145,17 @@ def test_unfitted_model_says_so():
 
 def test_scores_that_are_not_numbers_are_refused():
     """A NaN among the calibration scores would sort to the end, and count as odder than everything."""
-    with pytest.raises(ValueError, match=r"(?i)nan|finite"):
+    with pytest.raises(ValueError, match=r"^Identity returns NaN as a score"):
         calibrate(Identity(), [[1.0], [np.nan], [2.0]])
 
 
 def test_a_new_score_that_is_not_a_number_is_not_called_the_oddest():
-    with pytest.raises(ValueError, match=r"(?i)nan|finite"):
+    with pytest.raises(ValueError, match=r"^Identity returns NaN as a score"):
         calibrate(Identity(), [[1.0], [2.0]]).p_values([[np.nan]])
 
 
 def test_no_rows_to_calibrate_on_is_an_error():
-    with pytest.raises(ValueError, match=r"(?i)at least one|no rows|empty|0 sample"):
+    with pytest.raises(ValueError, match=r"^X_normal has no rows, expected some"):
         calibrate(Identity(), np.empty((0, 1)))
 
 

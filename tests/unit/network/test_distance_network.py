@@ -16,6 +16,8 @@ from whyodd.maths.linear_maps import LinearMap
 from whyodd.maths.metrics import LinearMetric
 from whyodd.network.distance_network import DistanceNetwork
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 KERNELS = (Exponential(q=1.0), Exponential(q=2.0, sigma=1.4), Student(q=3.0, a=0.5))
 METHODS = (
     "outlierness",

@@ -18,6 +18,8 @@ from reference import oracle
 from whyodd.kernels import Exponential, RationalQuadratic, Student
 from whyodd.network.distance_network import DistanceNetwork
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 # The tolerances of the design, section 3, in units of the row's largest relevance (for R) and of o (for o and
 # the unexplained part). float64 leaves seven digits below 1e-9 for sums over centers and variables and for
 # exp and log; float32 leaves three below 1e-4.

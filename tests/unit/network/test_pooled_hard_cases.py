@@ -22,6 +22,8 @@ from whyodd.maths.metrics import ComponentMetric, LinearMetric
 from whyodd.network import distance_network as network_module
 from whyodd.network.distance_network import DistanceNetwork
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 # The tolerances of the design, section 3, in units of the row's largest relevance (for R) and of o.
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-4}
 M, CHECKED = 24, slice(0, 4)

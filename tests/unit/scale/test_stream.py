@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import os
+import re
 import signal
 from decimal import Decimal
 
@@ -159,7 +160,7 @@ def test_a_value_that_does_not_fit_is_that_of_one_row(auto, change, told):
     assert list(answers.wrong) == [5]
     assert told in answers.wrong[5]
     assert [answers.told[i] for i in range(9) if i != 5] == [good[i] for i in range(9) if i != 5]
-    with pytest.raises(BadLineError, match=r"expected|not a date"):
+    with pytest.raises(BadLineError, match=re.escape(told)):
         watcher.explain_one(records[5])
 
 

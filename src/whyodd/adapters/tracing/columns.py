@@ -52,7 +52,7 @@ class Columns:
     shifted : ndarray of bool of shape (d,)
         Mixed columns with b other than 0.
     faithful : ndarray of bool of shape (d,)
-        Columns from which the value of the variable could be told: if they are constant, it is.
+        Columns that determine the value of the variable: if they are constant, so is it.
     read_back : callable
         Readings of these columns to readings of the raw columns.
     """
@@ -91,7 +91,7 @@ class Columns:
 
     @property
     def count(self) -> int:
-        """How many columns, d."""
+        """Number of columns d."""
         return int(self.matrix.shape[0])
 
     @property
@@ -164,7 +164,7 @@ class Columns:
         return self.expanded(np.arange(self.count), undo, faithful=faithful)
 
     def absorbed(self, n_outputs: int) -> Columns | None:
-        """Whatever n columns a step made of these, if all of these belong to one variable; else None."""
+        """The n columns that a step made from these, if all of these belong to one variable; else None."""
         owners = np.unique(self.owner)
         if owners.size != 1:
             return None
@@ -176,7 +176,7 @@ class Columns:
         )
 
     def note_constants(self, which: ArrayLike, values: ArrayLike) -> None:
-        """Note columns that a step saw constant: their variables never varied."""
+        """Note columns that were constant when a step was fitted: their variables never varied."""
         constant = np.asarray(which, dtype=bool) & self.faithful & ~self.mixed
         if not constant.any():
             return
@@ -184,7 +184,7 @@ class Columns:
         self._note(constant, Readings(row, constant))
 
     def note_constant_reading(self, column: int, readings: Readings) -> None:
-        """Note one column that a step saw constant, with what it read there."""
+        """Note one column that was constant when a step was fitted, with its value."""
         which = np.arange(self.count) == column
         if (self.faithful & ~self.mixed)[column]:
             self._note(which, readings)
@@ -217,7 +217,7 @@ def concatenate(parts: Sequence[Columns]) -> Columns:
     ends = np.cumsum([part.count for part in parts])
     places = [np.arange(end - part.count, end) for end, part in zip(ends, parts, strict=True)]
 
-    # Where several parts know a column, the first counts: exact ones come before bins and projections.
+    # If several parts know a column, the first counts: exact ones come before bins and projections.
     in_order = sorted(zip(parts, places, strict=True), key=lambda each: _vagueness(each[0]))
 
     def read_back(readings: Readings) -> Readings:

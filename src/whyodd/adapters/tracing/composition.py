@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,17 +25,19 @@ def trace_pipeline(step: Any, columns: Columns) -> Columns:
 
 
 def trace_feature_union(step: Any, columns: Columns) -> Columns:
-    """``FeatureUnion``: what its steps make of the same columns, side by side."""
+    """``FeatureUnion``: the outputs of its steps for the same columns, side by side."""
     blocks = [(name, part, columns, None) for name, part in step.transformer_list if not _is_drop(part)]
     return _blocks(blocks, step.transformer_weights)
 
 
 def trace_column_transformer(step: Any, columns: Columns) -> Columns:
-    """``ColumnTransformer``: what its steps make of some columns each, side by side."""
+    """``ColumnTransformer``: the outputs of its steps for some columns each, side by side."""
     names = getattr(step, "feature_names_in_", None)
     blocks = []
     for name, part, selection in step.transformers_:
-        chosen = find_positions(selection, names, columns.count)
+        # scikit-learn 1.6 has a list of its own for the remainder, which warns when it is read.
+        plain = selection.data if isinstance(selection, UserList) else selection
+        chosen = find_positions(plain, names, columns.count)
         output = step.output_indices_[name]
         if chosen.size and not _is_drop(part):
             blocks.append((name, part, columns.take(chosen), output.stop - output.start))

@@ -1,4 +1,4 @@
-"""Encoders: the columns made of a categorical one belong to it."""
+"""Encoders: the columns made from a categorical column belong to it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def trace_target_encoder(step: Any, columns: Columns) -> Columns:
 
 
 def python_value(value: Any) -> Any:
-    """The value as Python has it, None if it is missing."""
+    """The value as a Python object, None if it is missing."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if is_missing(value) else value
 
@@ -100,7 +100,7 @@ def _note_closed(step: Any, columns: Columns, remedy: str) -> None:
 
 
 def _infrequent(step: Any, column: int) -> Bools:
-    """Which categories of the column are taken together as infrequent."""
+    """Which categories of the column are grouped as infrequent."""
     categories = step.categories_[column]
     rare = getattr(step, "infrequent_categories_", None)
     if rare is None or rare[column] is None:
@@ -118,7 +118,7 @@ def _grouped(step: Any, column: int) -> list[Any]:
 
 
 def _dropped(step: Any, column: int) -> int | None:
-    """Place in the grouped values of the one that has no column."""
+    """Place in the grouped values of the category without a column."""
     if step.drop_idx_ is None or step.drop_idx_[column] is None:
         return None
     rare, index = _infrequent(step, column), int(step.drop_idx_[column])

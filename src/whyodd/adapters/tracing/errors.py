@@ -10,7 +10,7 @@ class UntraceableStepError(UnsupportedModelError):
 
 
 class Untraceable(Exception):  # noqa: N818 - never leaves this package: trace() makes a sentence of it
-    """Why a step cannot be traced, and the names on the way to it from the outermost step inwards."""
+    """Why a step cannot be traced, and the names of the steps around it, from the outermost inwards."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whyodd.adapters.tracing.traced import Trace
 
 
-# What scikit-learn's encoders say; the column in it is that of the encoder, not that of the table.
+# Messages of scikit-learn's encoders; the column number in them is the encoder's, not the table's.
 _UNSEEN = re.compile(r"unknown categories \[(.*)\] in column", re.DOTALL)
 _NAMED = re.compile(r"Column ")
 _NO_NUMBER = re.compile(r"could not convert string to float: (.*)", re.DOTALL)
@@ -50,7 +50,7 @@ def transform(transformers: Sequence[tuple[str, Any]], X: Any, traced: Trace) ->
 
 
 def _what_is_wrong(said: str, X: Any, traced: Trace) -> str | None:
-    """Sentence on the first value of ``X`` that a step has refused with these words; None if not found."""
+    """Sentence on the first value of ``X`` that a step refused with this message; None if not found."""
     if unseen := _UNSEEN.search(said):
         return _find_unseen(X, traced, unseen.group(1))
     if no_number := _NO_NUMBER.search(said):
@@ -77,20 +77,20 @@ def _in_short(refused: str, error: Exception) -> str:
 
 
 def _find_value(X: Any, is_wrong: Callable[[Any], bool], expected: str) -> str | None:
-    """Sentence on the first value that is wrong; None if it may be that of several columns."""
+    """Sentence on the first wrong value; None if several columns could be meant."""
     names, values = raw_values(X)
     if not isinstance(values, np.ndarray):  # sparse
         return None
     wrong = np.frompyfunc(lambda value: bool(is_wrong(value)), 1, 1)(values).astype(bool)
     columns = np.flatnonzero(wrong.any(axis=0))
-    if columns.size != 1:  # another step may well take such values in one of them
+    if columns.size != 1:  # another step may accept such values in one of them
         return None
     row = int(np.argmax(wrong[:, columns[0]]))
     return f"Column {names[columns[0]]!r} has {_shown(values[row, columns[0]])} in row {row}, {expected}"
 
 
 def _find_unseen(X: Any, traced: Trace, refused: str) -> str | None:
-    """Sentence on the first value of ``X`` that is among those that an encoder has refused."""
+    """Sentence on the first value of ``X`` that an encoder refused."""
     names, values = raw_values(X)
     for closed in traced.closed:
         column = values[:, closed.variable] if 0 <= closed.variable < values.shape[1] else []
@@ -105,7 +105,7 @@ def _is_new(value: Any, closed: Closed) -> bool:
 
 
 def _is_among(value: Any, values: str) -> bool:
-    """Whether a list of values, as an error shows it, has this one in it."""
+    """Whether a list of values, as an error message shows it, contains this value."""
     if is_missing(value):
         return any(word in values for word in ("nan", "None", "NA", "NaT"))
     return _shown(value) in values

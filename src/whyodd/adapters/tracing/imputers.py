@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace_imputer(step: Any, columns: Columns) -> Columns:
-    """``SimpleImputer``, ``KNNImputer``, ``IterativeImputer``: columns as they are, and their marks.
+    """``SimpleImputer``, ``KNNImputer``, ``IterativeImputer``: the columns, and marks of missing values.
 
     A column that never had a value is left out by the imputer.
     """

@@ -50,7 +50,7 @@ def match_columns(X: Any, fitted_names: Sequence[str] | None, *, unread: Collect
     _check_there([name for name in lacking if name not in unread], frame.columns, names)
     if frame.implementation.is_pyarrow():
         frame = nw.from_native(_as_taken_by_sklearn(frame), eager_only=True)
-    if frame.columns == names:  # rows of a stream come one by one: nothing is done in vain
+    if frame.columns == names:  # rows of a stream come one by one, so work is avoided
         return frame.to_native()
     nulls = [nw.lit(None, dtype=nw.String).alias(name) for name in lacking]
     return frame.with_columns(*nulls).select(names).to_native()

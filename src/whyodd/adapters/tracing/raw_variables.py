@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Closed(NamedTuple):
-    """A column whose encoder takes no values but those of training, and how it could be told to."""
+    """A column whose encoder accepts only values seen in training, and the setting that would change this."""
 
     variable: int
     values: tuple[object, ...]
@@ -53,7 +53,7 @@ class RawVariables:
         return np.array(numbers, dtype=np.intp)
 
     def note_constant(self, variable: int, value: object) -> None:
-        """Note that a variable never varied. NaN, a value that is not known, does not replace one that is."""
+        """Note that a variable never varied. An unknown value (NaN) does not replace a known one."""
         if variable not in self.constant or not _is_nan(value):
             self.constant[variable] = value
 
@@ -88,7 +88,7 @@ class RawVariables:
         return tuple(names), np.array(column, dtype=np.intp), np.array(number, dtype=np.intp)
 
     def _term_name(self, column: str, term: str) -> str:
-        # Among other columns a term could be taken for one of them.
+        # Beside other columns, a term could be mistaken for one of them.
         return term if len(self.columns) == 1 else f"{column}: {term}"
 
 

@@ -86,7 +86,7 @@ class Readings:
         )
 
     def as_numbers(self) -> Readings:
-        """Categories that are numbers read as numbers, for steps that work on numbers."""
+        """Categories read as numbers, for steps that work on numbers."""
         if not self.categories:
             return self
         numbers, known = dense(self.numbers).copy(), self.known.copy()
@@ -106,7 +106,7 @@ class Readings:
         return replace(undo(self), terms=self.terms)
 
     def value(self, column: int) -> object:
-        """What is known of the first row: a category, a number, or NaN if nothing is."""
+        """What is known about the first row: a category, a number, or NaN."""
         if column in self.categories:
             codes, values = self.categories[column]
             return values[codes[0]] if codes[0] >= 0 else np.nan
@@ -114,12 +114,12 @@ class Readings:
 
 
 def undo_unknown(n_columns: int) -> Callable[[Readings], Readings]:
-    """The way back where there is none: nothing is known of the columns."""
+    """The way back if there is none: nothing is known about the columns."""
     return lambda readings: Readings.unknown(readings.n_rows, n_columns)
 
 
 def merge(readings: Sequence[Readings]) -> Readings:
-    """One from several of the same rows and columns: for each column the first that knows anything."""
+    """Several readings of the same rows and columns as one: each column from the first that knows it."""
     merged = readings[0]
     for other in readings[1:]:
         merged = _merge_two(merged, other)

@@ -74,7 +74,7 @@ def _unscaled(numbers: Any, scale: Floats, center: ArrayLike | None) -> Any:
 
 
 def varies_only_by_rounding(step: Any) -> Bools:
-    """Columns whose variance is 0 but for the rounding of its two passes, as the scaler itself judges."""
+    """Columns whose variance is 0 up to the rounding of its two passes, as the scaler itself decides."""
     eps = np.finfo(np.float64).eps
     n = step.n_samples_seen_
     bound = n * eps * step.var_ + (n * step.mean_ * eps) ** 2

@@ -18,7 +18,7 @@ def trace_selector(step: Any, columns: Columns) -> Columns:
 
 
 def trace_variance_threshold(step: Any, columns: Columns) -> Columns:
-    """``VarianceThreshold``: what has no variance never varied, at a value that is not kept."""
+    """``VarianceThreshold``: a dropped column never varied, and its value is unknown."""
     columns.note_constants(step.variances_ == 0, np.full(columns.count, np.nan))
     return trace_selector(step, columns)
 

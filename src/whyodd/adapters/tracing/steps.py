@@ -29,7 +29,7 @@ def trace_step(name: str, step: Any, columns: Columns, n_outputs: int | None) ->
 
     ``n_outputs`` is the number of columns it gives, if that is known from elsewhere.
     """
-    if step is None or isinstance(step, str):  # "passthrough"; what is dropped does not come here
+    if step is None or isinstance(step, str):  # "passthrough"; dropped columns do not arrive here
         columns.variables.read.update(columns.owner.tolist())
         return columns
     try:

@@ -73,7 +73,7 @@ class Trace:
     _read_back: Callable[[Readings], Readings] = field(repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The way back is made of functions that cannot be stored: it is traced anew on the other side.
+        # The way back consists of functions that cannot be stored, so loading traces it again.
         return {"made_of": self._made_of}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ def trace(transformers: Sequence[tuple[str, Any]], names: Sequence[str]) -> Trac
 
 
 def first_step(transformers: Sequence[tuple[str, Any]]) -> Any:
-    """The first step that does anything, None if there is none."""
+    """The first step that is not skipped; None if there is none."""
     return next((step for _, step in transformers if not (step is None or isinstance(step, str))), None)
 
 
@@ -193,7 +193,7 @@ def _traced(columns: Columns, made_of: tuple[Any, ...]) -> Trace:
 
 
 def _collected(parts: Sequence[tuple[Ints, Readings]], place: dict[int, int]) -> Decoded:
-    """The parts as one, each with the numbers of its variables; where variables repeat, the first counts."""
+    """The parts as one, each with its variable numbers; where variables repeat, the first counts."""
     decoded = Decoded({}, {})
     for owners, readings in parts:
         places = [place.get(number, -1) for number in owners.tolist()]

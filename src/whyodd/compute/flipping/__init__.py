@@ -1,1 +1,1 @@
-"""Outlierness while variables are taken away."""
+"""Outlierness as variables are removed."""

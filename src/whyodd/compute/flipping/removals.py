@@ -1,4 +1,4 @@
-"""What is taken away when: the plan of a feature flipping."""
+"""The plan of a feature flipping: which columns are removed at which step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Removals:
         return cls(np.ascontiguousarray(stages, dtype=np.int32), steps, np.arange(d), np.ones((1, d)))
 
     def of_rows(self, rows: Any) -> Removals:
-        """Those of some rows."""
+        """The plan for some rows."""
         gains = self.gains if len(self.gains) == 1 else self.gains[rows]
         return replace(self, stages=self.stages[rows], gains=gains)
 

@@ -38,9 +38,9 @@ _LANES = 16
 # Bytes of tiles made of CSR centers at a time.
 _DENSE_BYTES = 1 << 25
 _MOST_BLOCK_ROWS = 128
-# What rounding of coordinates in float32 may change of o.
+# Largest effect on o of rounding coordinates to float32.
 _TOLERANCE32 = 2e-5
-# Outlierness below which -log g has lost digits that count.
+# Outlierness below which -log g has lost digits.
 _NEAR_ZERO = {np.dtype(np.float32): 0.05, np.dtype(np.float64): 1e-3}
 # Largest scaled coordinate whose squares stay in range; largest energy in float32.
 _REACH = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e150}
@@ -62,7 +62,7 @@ class _Prepared:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of the tiles."""
+        """Dtype of the tiles."""
         return self.log_weights.dtype
 
     def localized(self, points: Points) -> Floats:
@@ -120,7 +120,7 @@ class SoftFlipping:
         floats.
         """
         dtype = np.dtype(X.dtype)
-        # Threads of BLAS would keep spinning after the least of products, in the way of ours.
+        # BLAS threads would keep spinning after the smallest product, in the way of ours.
         with blocks.single_threaded_blas():
             curves, doubtful = self._curves(X, removals, own, dtype, n_jobs, progress)
             again = np.flatnonzero(doubtful)
@@ -139,7 +139,7 @@ class SoftFlipping:
         n_jobs: int | None,
         progress: Callable[[int], None] | None,
     ) -> tuple[Wide, NDArray[np.bool_]]:
-        """Curves in one dtype, and which of them want better."""
+        """Curves in one dtype, and which of them need a more precise one."""
         if dtype not in self._usual:
             self._usual[dtype] = self._prepare(dtype, self._scale)
         prepared = self._usual[dtype]
@@ -227,7 +227,7 @@ class SoftFlipping:
         noise = np.where(is_whole & (sizes + self._radius < 2.0**24), 0.0, 2.0**-24 * reach)
         with np.errstate(divide="ignore", invalid="ignore"):
             error = noise / (np.sqrt(nearest) * self._scale)
-        # Of a root of distances the error is that root of theirs where they are small.
+        # For a root of distances the relative error grows where they are small.
         is_blurred = ~(max(q, 1.0) * error ** min(q, 1.0) <= _TOLERANCE32)
         return np.asarray((reach > largest) | (is_blurred & (noise > 0.0)))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from whyodd.compute.vector_math import VECTOR
+from whyodd.compute.vector_math import VECTOR, smaller
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Values that tell a bound below which the k smallest of a row are likely to be.
-_SAMPLE = 64
+# Every so many values of a row belong to one lane, or every 2k. The k-th smallest of the lanes' minima is a
+# bound for the k smallest values, which are in the few lanes that have a minimum up to it.
+_LANES = 256
+# Up to this many minima are found by insertion, more by sorting all.
+_INSERTED = 64
 # Shorter runs are sorted by insertion.
 _SHORT_RUN = 16
 # Ends of runs that wait to be sorted: the longer half waits, so that they are few.
@@ -40,44 +43,66 @@ def select_nearest(
         Filled with distances and places. Of points at the same distance the first counts.
     """
     n, m = products.shape
-    values, places = np.empty(m + 1), np.empty(m + 1, np.intp)
-    sample, ends = np.empty(_SAMPLE), np.empty(_WAITING, np.intp)
+    values, places = np.empty(m), np.empty(m, np.intp)
+    ends = np.empty(_WAITING, np.intp)
+    minima = np.empty(min(max(min(_LANES, m // 4), 2 * k), m))
     for i in range(n):
         row = products[i]
-        for j in range(m):
-            row[j] = half_norms[j] - row[j]
-        count = _smallest(row, k, sample, values, places)
+        _fill_minima(row, half_norms, minima)
+        bound = _kth_smallest(minima, k, values, places, ends)
+        count = _up_to(row, minima, bound, values, places)
         _sort(values, places, count, ends)
         for r in range(k):
             d[i, r] = np.sqrt(max(2.0 * (values[r] + row_half_norms[i]), 0.0))
             nearest[i, r] = places[r]
 
 
+@njit(cache=True, nogil=True, fastmath=VECTOR)
+def _fill_minima(row: Wide, half_norms: Wide, minima: Wide) -> None:
+    """Turn products into ‖u‖²/2 - ⟨x, u⟩ in place, with the smallest of each lane."""
+    minima[:] = np.inf
+    lanes = minima.size
+    for start in range(0, row.size, lanes):
+        _fill_run(row[start : start + lanes], half_norms[start : start + lanes], minima)
+
+
+@njit(cache=True, nogil=True, fastmath=VECTOR)
+def _fill_run(row: Wide, half_norms: Wide, minima: Wide) -> None:
+    for j in range(row.size):
+        value = half_norms[j] - row[j]
+        row[j] = value
+        minima[j] = smaller(minima[j], value)
+
+
 @njit(cache=True, nogil=True)
-def _smallest(row: Wide, k: int, sample: Wide, values: Wide, places: Indices) -> int:
-    """Copy the k smallest values of a row and some more, in their order; how many."""
-    m = row.size
-    rank = _SAMPLE
-    if m >= 4 * _SAMPLE and 2 * k < m:
-        step = m // _SAMPLE
-        for i in range(_SAMPLE):
-            value, j = row[i * step], i - 1
-            while j >= 0 and sample[j] > value:
-                sample[j + 1] = sample[j]
+def _kth_smallest(minima: Wide, k: int, values: Wide, places: Indices, ends: Indices) -> float:
+    """The k-th smallest of the lanes' minima; ``values``, ``places`` and ``ends`` are room for work."""
+    if k > _INSERTED:
+        values[: minima.size] = minima
+        _sort(values, places, minima.size, ends)
+        return float(values[k - 1])
+    values[:k] = np.inf
+    for value in minima:
+        if value < values[k - 1]:
+            j = k - 1
+            while j > 0 and values[j - 1] > value:
+                values[j] = values[j - 1]
                 j -= 1
-            sample[j + 1] = value
-        likely = k * _SAMPLE / m
-        rank = int(likely + np.sqrt(likely)) + 1
-    while True:
-        bound = sample[rank] if rank < _SAMPLE else np.inf
-        count = 0
-        for j in range(m):  # without a branch that nobody could foresee
-            values[count] = row[j]
-            places[count] = j
-            count += row[j] <= bound
-        if count >= k:
-            return count
-        rank = 2 * rank + 1
+            values[j] = value
+    return float(values[k - 1])
+
+
+@njit(cache=True, nogil=True)
+def _up_to(row: Wide, minima: Wide, bound: float, values: Wide, places: Indices) -> int:
+    """Copy the values up to ``bound``, and where they are, from the lanes that have any; how many."""
+    count = 0
+    for lane in range(minima.size):
+        if minima[lane] <= bound:
+            for j in range(lane, row.size, minima.size):
+                if row[j] <= bound:
+                    values[count], places[count] = row[j], j
+                    count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)

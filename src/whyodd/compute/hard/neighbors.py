@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute import blocks
-from whyodd.compute.hard.legs import add_relevance
+from whyodd.compute import blocks, plain
 from whyodd.compute.hard.search import LARGEST_SQUARE, LEAST_SQUARE, ExactSearch, is_ordinary, lengths
 from whyodd.compute.mapped.mixing import way_back
 from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.maths.hard_poolings import MeanVector
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from whyodd.compute.mapped.mixing import WayBack
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Work
+    from whyodd.compute.work import Work
     from whyodd.maths.hard_poolings import Pooling
     from whyodd.maths.linear_maps import LinearMap
 
@@ -48,16 +47,21 @@ class Neighbors:
     pooling : Pooling
     matrix : ndarray of shape (k, d), optional
         A.
+    is_small : bool
+        Do everything in NumPy.
     """
 
     points: Points
     pooling: Pooling
     matrix: Wide | None = None
+    is_small: bool = False
 
     def assign(
         self, X: Points, own: Indices, work: Work, consume: Callable[[Any, Any], None] | None = None
     ) -> Scores:
         """Scores of each row; ``consume(rows, p)`` is handed CSR assignments p (rows, m) block by block."""
+        if self._is_small_with(X):
+            return self._small.assign(X, own, work, consume)
         scores = Scores.empty(X.shape[0])
 
         def score(where: slice, x: Points) -> None:
@@ -82,10 +86,12 @@ class Neighbors:
 
         ``consume`` as of :meth:`assign`: one search does for both.
         """
+        if self._is_small_with(X):
+            return self._small.decompose(X, own, work, through, consume)
         n, width = X.shape[0], X.shape[1] if through is None else through.n_inputs
         relevance, scores = np.zeros((n, width)), Scores.empty(n)
         way = self._way_back if through is None else way_back(self.matrix, through)
-        is_plain = self.matrix is None and through is None and not is_sparse(self.points)
+        is_compiled = self._is_plain and through is None and not self.is_small
 
         def explain(where: slice, x: Points) -> None:
             d, neighbors = self._search(x, own[where], self.pooling.k)
@@ -94,7 +100,9 @@ class Neighbors:
             scores.unexplained[where] = self.pooling.unexplained(d, neighbors)
             explained = self.pooling.explained(d, neighbors)
             rest = np.arange(len(d))
-            if is_plain and virtual is None:
+            if is_compiled and virtual is None:
+                from whyodd.compute.hard.legs import add_relevance
+
                 rest = np.flatnonzero(
                     add_relevance(
                         as_compiled(x),
@@ -123,6 +131,8 @@ class Neighbors:
 
     def nearest(self, X: Points, own: Indices, work: Work, k: int) -> tuple[Indices, Wide, Scores]:
         """The k nearest centers of each row (n, k), the nearest first, their assignments, and the scores."""
+        if self._is_small_with(X):
+            return self._small.nearest(X, own, work, k)
         index = np.empty((X.shape[0], k), dtype=np.intp)
         scores = Scores.empty(X.shape[0])
         counted = self.pooling.k
@@ -138,9 +148,21 @@ class Neighbors:
         self._sweep(X, work, select, floats_per_row=8 * p.size)
         return index, np.tile(p[:k], (X.shape[0], 1)), scores
 
+    def _is_small_with(self, X: Points) -> bool:
+        """Whether rows are better done in NumPy, and these passes are not those that do so."""
+        return not self.is_small and self._is_plain and plain.is_enough(X, self.points)
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.matrix is None and not is_sparse(self.points)
+
+    @cached_property
+    def _small(self) -> Neighbors:
+        return replace(self, is_small=True)
+
     @cached_property
     def _index(self) -> ExactSearch:
-        return ExactSearch(self.points, self.matrix)
+        return ExactSearch(self.points, self.matrix, self.is_small)
 
     @cached_property
     def _way_back(self) -> WayBack:

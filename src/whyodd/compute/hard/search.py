@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: found by scikit-learn, measured from differences wherever its search rounds."""
+"""Exact nearest neighbours by leaves, a tree or products, measured from differences where those round."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
-from whyodd.compute.hard.legs import select_nearest
+from whyodd.compute import plain
 from whyodd.compute.mapped.rows import MappedRows, mean_of
 from whyodd.compute.points import as_compiled, is_sparse, largest_coordinates, squared_norms, to_dense
 from whyodd.compute.scratch import scratch
 from whyodd.compute.soft.centers import TOLERANCE, power_of_two, rounding
-from whyodd.compute.soft.pairs import fill_squares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sklearn.neighbors import NearestNeighbors
 
+    from whyodd.compute.hard.leaves import LeafSearch
     from whyodd.compute.points import Points
 
     Wide = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Up to this many dimensions a k-d tree searches, beyond it matrix products: scikit-learn's own choice.
-_TREE_DIMENSIONS = 15
+# From this many points on leaves are tried; where they pass over too few points, or there are not so many, a
+# k-d tree searches up to so many dimensions, beyond them matrix products: scikit-learn's own choice.
+_LEAF_POINTS, _TREE_DIMENSIONS = 4096, 15
 # Up to this many points all distances are measured: a search would cost more than it saves.
 _FEW_POINTS = 16
 # Up to this many points the products of a row with all of them are looked through; beyond that scikit-learn
@@ -76,10 +77,13 @@ class ExactSearch:
         u.
     matrix : ndarray of shape (k, d) or None
         A.
+    is_small : bool
+        Measure all distances, in NumPy; without a matrix only.
     """
 
     points: Points
     matrix: Wide | None
+    is_small: bool = False
 
     def nearest(self, x: Points, k: int) -> tuple[Wide, Indices]:
         """Distances (n, k) of rows to their k nearest points, ascending, and which these are.
@@ -87,7 +91,7 @@ class ExactSearch:
         They are measured from differences where the search rounds visibly; where that leaves in doubt which
         points are the nearest, more of them are measured.
         """
-        if self.matrix is None and self.points.shape[0] <= _FEW_POINTS:
+        if self._measures_all:
             return self._among_all(x, k)
         # Squares may overflow: such distances are measured.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,7 +115,12 @@ class ExactSearch:
     def prepare(self) -> None:
         """Build whatever a search needs, so that threads find it."""
         with np.errstate(over="ignore", invalid="ignore"):
-            _ = self._half_norms if self._is_compiled else self._index, self._largest_norm, self._largest_size
+            if self._measures_all:
+                _ = self._scale
+                return
+            if self._leaves is None:
+                _ = self._half_norms if self._is_compiled else self._index
+            _ = self._largest_norm, self._largest_size
 
     def leg(self, x: Points, which: Indices) -> tuple[Wide, Wide]:
         """Differences x - u to one point per row (n, d), and what the metric makes of them (n, k)."""
@@ -130,22 +139,47 @@ class ExactSearch:
     def by_products(self) -> bool:
         """Whether the search is by matrix products, which round but use all threads."""
         width = self.points.shape[1] if self.matrix is None else len(self.matrix)
-        return width > _TREE_DIMENSIONS or (self.matrix is None and is_sparse(self.points))
+        return self._is_sparse or (width > _TREE_DIMENSIONS and self._leaves is None)
 
     @property
     def brings_threads(self) -> bool:
         """Whether the search has threads of its own."""
-        return self.by_products and not self._is_compiled
+        return self.by_products and not self._is_compiled and not self.is_small
+
+    @property
+    def _measures_all(self) -> bool:
+        """Whether a search would cost more than it saves."""
+        return self.is_small or (self.matrix is None and self.points.shape[0] <= _FEW_POINTS)
+
+    @property
+    def _is_sparse(self) -> bool:
+        return self.matrix is None and is_sparse(self.points)
 
     @property
     def _is_compiled(self) -> bool:
-        is_dense = self.matrix is not None or not is_sparse(self.points)
-        return self.by_products and is_dense and self.points.shape[0] <= _MOST_POINTS
+        return self.by_products and not self._is_sparse and self.points.shape[0] <= _MOST_POINTS
+
+    @cached_property
+    def _leaves(self) -> LeafSearch | None:
+        """The points in leaves, where that is worthwhile; it depends on the points alone, not on the rows."""
+        if self._is_sparse or self.points.shape[0] < _LEAF_POINTS:
+            return None
+        from whyodd.compute.hard.leaves import LeafSearch
+
+        coordinates = self._unmoved(self.points)
+        leaves = LeafSearch.of(
+            _times(coordinates, 1.0 / power_of_two(float(largest_coordinates(coordinates).max())))
+        )
+        return leaves if leaves.is_worthwhile else None
 
     def _find(self, placed: Placed, k: int) -> tuple[Wide, Indices]:
         """Distances (n, k) in scaled units to the k nearest points, ascending, and which; they may round."""
+        if self._leaves is not None:
+            return self._leaves.nearest(placed.z, k)
         if not self._is_compiled:
             return self._index.kneighbors(placed.z, k)  # type: ignore[no-any-return]
+        from whyodd.compute.hard.legs import select_nearest
+
         n, m = placed.z.shape[0], self.points.shape[0]
         d, nearest = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
         half_norms = 0.5 * placed.norms**2
@@ -189,7 +223,12 @@ class ExactSearch:
     def _all_squares(self, x: Points) -> Wide:
         """Squared distances (n, m) to all points, in scaled units."""
         out = np.empty((x.shape[0], self.points.shape[0]))
+        if self.is_small:
+            plain.fill_squares(x, self.points, 1.0 / self._scale, out)
+            return out
         if self.matrix is None:
+            from whyodd.compute.soft.pairs import fill_squares
+
             fill_squares(as_compiled(x), as_compiled(self.points), 1.0 / self._scale, out)
             return out
         for i in range(len(out)):
@@ -217,7 +256,7 @@ class ExactSearch:
         )
 
     def _noise(self, norms: Wide, d: Wide) -> Wide:
-        """Rounding error of squared distances of about d² from matrix products; 0 for a tree."""
+        """Rounding error of squared distances of about d² from matrix products; 0 of leaves and trees."""
         if not self.by_products:
             return np.zeros_like(d)
         # A point at this distance is no farther from the origin than the row and the distance together.
@@ -256,12 +295,18 @@ class ExactSearch:
 
     def _coordinates(self, points: Points) -> Points:
         """Points after the metric; around the origin where products or a map would cancel far from it."""
+        unmoved = self._unmoved(points)
+        if self.matrix is not None or is_sparse(points) or not self.by_products:
+            return unmoved
         largest = np.finfo(np.float64).max
-        if self.matrix is not None:
-            return np.nan_to_num(MappedRows(points, self.matrix, self._origin)[:], nan=largest)
-        if is_sparse(points) or not self.by_products:
+        return np.clip(unmoved - self._origin, -largest, largest)
+
+    def _unmoved(self, points: Points) -> Points:
+        """Points after the metric, whose differences are exact if there is none."""
+        if self.matrix is None:
             return points
-        return np.clip(points - self._origin, -largest, largest)
+        mapped = MappedRows(points, self.matrix, self._origin)[:]
+        return np.nan_to_num(mapped, nan=np.finfo(np.float64).max)
 
     @cached_property
     def _origin(self) -> Wide:
@@ -281,6 +326,8 @@ class ExactSearch:
 
     @cached_property
     def _index(self) -> NearestNeighbors:
+        from sklearn.neighbors import NearestNeighbors
+
         algorithm = "brute" if self.by_products else "kd_tree"
         return NearestNeighbors(algorithm=algorithm).fit(self._scaled_points)
 

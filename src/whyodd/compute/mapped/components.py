@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from whyodd.compute import blocks
-from whyodd.compute.mapped import diagonal
+from whyodd.compute import blocks, plain
 from whyodd.compute.mapped.mixing import WayBack, way_back
 from whyodd.compute.mapped.rows import diagonal_of
 from whyodd.compute.points import as_compiled, squared_norms, to_dense
 from whyodd.compute.soft.centers import log_of_rest
 from whyodd.compute.soft.in_numpy import pool
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.maths.metrics import ComponentMetric
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Work
+    from whyodd.compute.work import Work
     from whyodd.kernels import Kernel
     from whyodd.maths.linear_maps import LinearMap
     from whyodd.maths.metrics import Metric
@@ -40,13 +39,13 @@ _BLOCK_ROWS = 4096
 
 
 class Legs(Protocol):
-    """From the rows of a block to every center: distances, and what variables have of them."""
+    """Distances from the rows of a block to every center, and each variable's part of them."""
 
     def squared_distances(self) -> Wide:
         """d² (n, m)."""
 
     def add_shares(self, weights: Wide, relevance: Wide, unexplained: Wide) -> None:
-        """Add Σ_j W_j times what a variable has of d²_j to (n, d), and what no variable has of it to (n,)."""
+        """Add Σ_j W_j times each variable's part of d²_j to (n, d), and the part of no variable to (n,)."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,15 @@ class Components:
         self, X: Points, own: Indices, work: Work, consume: Callable[[Any, Wide], None] | None = None
     ) -> Scores:
         """Scores of each row; ``consume(rows, p)`` is handed the assignments p (rows, m) block by block."""
-        scores = Scores.empty(X.shape[0])
+        scores, is_small = Scores.empty(X.shape[0]), plain.is_enough(X, self.points)
 
         def score(where: slice, x: Wide) -> None:
-            d2 = self._legs(x, None).squared_distances()
+            d2 = self._legs(x, None, is_small).squared_distances()
             p = self._pool(d2, own[where], scores, where)
             if consume is not None:
                 consume(where, p)
 
-        self._sweep(X, work, score, self._floats_per_row(None, 0))
+        self._sweep(X, work, score, self._floats_per_row(None, 0, is_small))
         return scores
 
     def decompose(
@@ -90,9 +89,10 @@ class Components:
         n, width = X.shape[0], X.shape[1] if through is None else through.n_inputs
         relevance, scores = np.zeros((n, width)), Scores.empty(n)
         ways = self._ways_back if through is None else self._ways(through)
+        is_small = plain.is_enough(X, self.points)
 
         def explain(where: slice, x: Wide) -> None:
-            legs = self._legs(x, ways)
+            legs = self._legs(x, ways, is_small)
             d2 = legs.squared_distances()
             p = self._pool(d2, own[where], scores, where)
             o = scores.outlierness[where, None]
@@ -101,12 +101,13 @@ class Components:
             weights = np.divide(p * explained, d2, out=np.zeros_like(d2), where=d2 > 0.0)
             legs.add_shares(weights, relevance[where], scores.unexplained[where])
 
-        self._sweep(X, work, explain, self._floats_per_row(ways, width))
+        self._sweep(X, work, explain, self._floats_per_row(ways, width, is_small))
         return relevance, scores
 
-    def _legs(self, x: Wide, ways: Sequence[WayBack] | None) -> Legs:
+    def _legs(self, x: Wide, ways: Sequence[WayBack] | None, is_small: bool) -> Legs:
         if ways is None and self._diagonals is not None:
-            return _DiagonalLegs(as_compiled(x), as_compiled(self.points), as_compiled(self._diagonals))
+            parts = as_compiled(x), as_compiled(self.points), as_compiled(self._diagonals)
+            return _DiagonalLegs(*parts, loops=plain if is_small else _compiled_loops())
         return _GeneralLegs(x, self.points, self.factors, ways or ())
 
     @cached_property
@@ -119,7 +120,7 @@ class Components:
         return None if self._diagonals is not None else self._ways(None)
 
     def _ways(self, through: LinearMap | None) -> list[WayBack]:
-        """The way back from each center; a factor that serves many of them is looked into once."""
+        """The way back from each center; a factorisation shared by many centers is computed once."""
         distinct = {id(factor): factor for factor in self.factors}
         ways = {name: way_back(factor, through) for name, factor in distinct.items()}
         return [ways[id(factor)] for factor in self.factors]
@@ -134,10 +135,13 @@ class Components:
     def _log_rest(self) -> Wide:
         return log_of_rest(self.log_weights)
 
-    def _floats_per_row(self, ways: Sequence[WayBack] | None, width: int) -> int:
+    def _floats_per_row(self, ways: Sequence[WayBack] | None, width: int, is_small: bool) -> int:
         """Beside input and output: pooling, raw rows and relevance, and all legs if they are kept."""
         m, d = self.points.shape
-        legs = 0 if ways is None and self._diagonals is not None else m * d + sum(map(len, self.factors))
+        if ways is None and self._diagonals is not None:
+            legs = 3 * m * d if is_small else 0
+        else:
+            legs = m * d + sum(map(len, self.factors))
         return int(legs + 8 * m + 4 * max(width, d))
 
     def _sweep(self, X: Points, work: Work, step: Callable[[slice, Wide], None], floats_per_row: int) -> None:
@@ -157,29 +161,36 @@ class Components:
 
 
 def factors_of(metric: Metric, m: int) -> tuple[Wide, ...]:
-    """What each of m centers has of a metric: a matrix, or the diagonal of one."""
+    """A metric for each of m centers: a matrix, or a diagonal."""
     if isinstance(metric, ComponentMetric):
         return tuple(metric.factors)
     scales = diagonal_of(metric.matrix)
     return (metric.matrix if scales is None else scales,) * m
 
 
+def _compiled_loops() -> Any:
+    from whyodd.compute.mapped import diagonal
+
+    return diagonal
+
+
 @dataclass(frozen=True)
 class _DiagonalLegs:
-    """Compiled: ζ is a product per variable, and its squares are the shares."""
+    """ζ is a product per variable, and its squares are the shares; ``loops`` are compiled or plain."""
 
     x: Wide
     points: Wide
     factors: Wide
+    loops: Any
 
     def squared_distances(self) -> Wide:
         out = np.empty((len(self.x), len(self.points)))
-        diagonal.squared_distances(self.x, self.points, self.factors, out)
+        self.loops.squared_distances(self.x, self.points, self.factors, out)
         return out
 
     def add_shares(self, weights: Wide, relevance: Wide, unexplained: Wide) -> None:
         del unexplained  # nothing is: every ζ is a variable's
-        diagonal.add_shares(self.x, self.points, self.factors, weights, relevance)
+        self.loops.add_shares(self.x, self.points, self.factors, weights, relevance)
 
 
 @dataclass(frozen=True)

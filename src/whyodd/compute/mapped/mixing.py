@@ -1,4 +1,4 @@
-"""Relevance through linear maps: each variable's part of ‖ζ‖², pair by pair or by matrix products.
+"""Relevance through linear maps: each variable's part of ‖ζ‖², for single pairs or by matrix products.
 
 A variable has (B⁺ζ)_i (Bᵀζ)_i of it (``LinearMap``). With P = z B⁺ᵀ and Q = z B of rows and centers the sum
 over centers is P_x ⊙ Q_x ΣW - P_x ⊙ (W Q_U) - Q_x ⊙ (W P_U) + W (P_U ⊙ Q_U). Single terms may be negative.
@@ -32,7 +32,7 @@ _EXACT_ELEMENTS = 1 << 18
 
 
 def shares(zeta: Floats, through: LinearMap | None) -> Floats:
-    """(n, d) B⁺ζ ⊙ Bᵀζ for differences ζ (n, k): what each variable has of ‖ζ‖²; ζ² without a map."""
+    """(n, d) B⁺ζ ⊙ Bᵀζ for differences ζ (n, k): each variable's part of ‖ζ‖²; ζ² without a map."""
     if through is None:
         return zeta * zeta
     return _without_rounding_below_0(
@@ -42,7 +42,7 @@ def shares(zeta: Floats, through: LinearMap | None) -> Floats:
 
 @dataclass(frozen=True)
 class WayBack:
-    """From ζ = A (x - u) to what each variable y, x = B y + b, has of ‖ζ‖².
+    """From ζ = A (x - u) to each variable's part of ‖ζ‖², where x = B y + b.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class WayBack:
         return to_dense(difference @ self.through.shortest) * to_dense(gradient @ self.through.gradient)
 
     def outside(self, zeta: Floats) -> Wide:
-        """(n,) the part of ‖ζ‖² that no variable has."""
+        """(n,) the part of ‖ζ‖² that belongs to no variable."""
         if self.matrix is not None or self.through is None or self.through.outside.shape[1] == 0:
             return np.zeros(len(zeta))
         return squared_norms(to_dense(zeta @ self.through.outside))
@@ -129,7 +129,7 @@ class MixedContraction:
         return cls(centers, through, pieces, tuple(stacked))
 
     def contract(self, W: Floats, raw: Points, local: list[Points]) -> tuple[Floats, Wide]:
-        """R (n, d) of the weights W (n, m), and what no variable has (n,).
+        """R (n, d) for the weights W (n, m), and the part of no variable (n,).
 
         Rows whose rounding could be seen are done pair by pair.
         """
@@ -165,7 +165,7 @@ class MixedContraction:
         return (_stacked(group, self.through, piece) for group in self.centers.groups)
 
     def _outside(self, W: Floats, local: list[Points]) -> tuple[Wide, Wide]:
-        """Σ_j W_j ‖t_x - t_j‖² (n,), t what of z no variable reaches, and the size of its terms."""
+        """Σ_j W_j ‖t_x - t_j‖² (n,), t the part of z that no variable reaches, and the size of its terms."""
         out, size = np.zeros(W.shape[0]), np.zeros(W.shape[0])
         if self.through.outside.shape[1] == 0:
             return out, size
@@ -202,5 +202,5 @@ def _both(z: Any, through: LinearMap, piece: slice) -> tuple[Floats, Floats]:
 
 
 def _without_rounding_below_0(parts: Floats, through: LinearMap) -> Floats:
-    """The same parts, without what rounding put below 0 where a share is a square."""
+    """The same parts, with negative rounding errors removed where a share is a square."""
     return np.where(through.squares & (parts < 0.0), 0.0, parts)

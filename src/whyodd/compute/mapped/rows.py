@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
-    from whyodd.compute.soft.passes import Scores, Work
     from whyodd.compute.soft.soft_min import SoftMin
+    from whyodd.compute.work import Scores, Work
 
     Floats = NDArray[np.floating]
     Wide = NDArray[np.float64]
@@ -39,7 +39,7 @@ class MappedRows:
     matrix : ndarray of shape (k, d)
         A.
     origin : ndarray of shape (d,)
-        Taken off before the map: far from 0 the products would lose what tells rows apart.
+        Taken off before the map: far from 0 the products would lose the differences between rows.
     """
 
     points: Points
@@ -48,7 +48,7 @@ class MappedRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What the rows come in."""
+        """The dtype of the rows."""
         return np.dtype(np.float64)
 
     @property
@@ -64,7 +64,7 @@ class MappedRows:
         return out
 
     def sizes(self) -> NDArray[np.float64]:
-        """Length (n,) of z with all its terms taken as positive: what its rounding is in proportion to."""
+        """Length (n,) of z with all terms taken as positive; its rounding is in proportion to this."""
         out = np.empty(self.points.shape[0])
         for part, moved in self._moved(self.points):
             out[part] = np.sqrt(squared_norms(np.abs(moved) @ np.abs(self.matrix.T)))
@@ -91,7 +91,7 @@ class Mapped:
 
     @classmethod
     def of(cls, points: Points, matrix: Wide, make_plain: Callable[[Wide], SoftMin]) -> Mapped:
-        """``make_plain`` is given the centers (m, k) after the map."""
+        """``make_plain`` receives the centers (m, k) after the map."""
         origin = mean_of(points)
         return cls(make_plain(MappedRows(points, matrix, origin)[:]), matrix, origin)
 
@@ -124,7 +124,7 @@ def mean_of(points: Points) -> Wide:
 
 
 def diagonal_of(matrix: Wide) -> Wide | None:
-    """Diagonal (d,) of a matrix that has nothing beside it, or None."""
+    """Diagonal (d,) of a matrix without other entries, or None."""
     if matrix.shape[0] != matrix.shape[1] or np.count_nonzero(matrix - np.diag(np.diag(matrix))):
         return None
     return np.diag(matrix).copy()

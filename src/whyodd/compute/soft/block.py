@@ -16,27 +16,41 @@ from whyodd.compute.soft.pairs import add_squares
 from whyodd.compute.soft.peaked import explain_peaked
 from whyodd.compute.soft.rounding import is_steep, largest_norm, needs_care, refine, usual_depth
 from whyodd.compute.soft.row import explain_row, explained_part, normalise_row, pool_row, row_min
+from whyodd.compute.vector_math import larger, smaller
 
 # Share of o below which what is explained may drown in the rounding of o.
 _NEXT_TO_NOTHING = 1e-6
 
 
 @compiled
-def _distances(S, i, rows, norms, starts):
-    """Turn row i of X Uᵀ into d² in place, infinite for a center left out; returns the smallest."""
-    two, zero = S.dtype.type(2.0), S.dtype.type(0.0)
-    for g in range(starts.size - 1):
-        x2 = S.dtype.type(rows.norms[i, g])
-        row, u2 = S[i, starts[g] : starts[g + 1]], norms[starts[g] : starts[g + 1]]
-        for j in range(row.size):
-            row[j] = max(x2 + u2[j] - two * row[j], zero)
-    if rows.own[i] >= 0:
-        S[i, rows.own[i]] = np.inf
-    return np.float64(row_min(S[i]))
+def _to_distances(row, norms, x2):
+    """Turn products ⟨x, u_j⟩ into d²_j = ‖x‖² + ‖u_j‖² - 2 ⟨x, u_j⟩, in place; returns the smallest."""
+    two, zero = row.dtype.type(2.0), row.dtype.type(0.0)
+    smallest = row.dtype.type(np.inf)
+    for j in range(row.size):
+        d2 = larger(x2 + norms[j] - two * row[j], zero)
+        row[j] = d2
+        smallest = smaller(smallest, d2)
+    return smallest
 
 
 @compiled
-def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, refined):
+def _distances(S, i, rows, norms, starts):
+    """Turn row i of X Uᵀ into d² in place, infinite for a center left out; returns the smallest."""
+    smallest = S.dtype.type(np.inf)
+    for g in range(starts.size - 1):
+        start, stop = starts[g], starts[g + 1]
+        nearest = _to_distances(S[i, start:stop], norms[start:stop], S.dtype.type(rows.norms[i, g]))
+        smallest = min(smallest, nearest)
+    if rows.own[i] >= 0:
+        is_nearest = S[i, rows.own[i]] == smallest
+        S[i, rows.own[i]] = np.inf
+        smallest = row_min(S[i]) if is_nearest else smallest
+    return np.float64(smallest)
+
+
+@compiled
+def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, refined):
     """Pool one row in float64 with exact distances where they count; returns log g, o, unexplained, how many.
 
     Usually pairs with the largest p count. Where those explain next to nothing (a row on top of a heavy
@@ -52,7 +66,9 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, rest, 
         if not explaining or o == np.inf:
             normalise_row(p, total, result)
             return log_g, o, 0.0, count
-        unexplained = explain_row(d2, e, p, total, o, pool.wide, result, rest)
+        for j in range(d2.size):
+            result[j] = d2[j]
+        unexplained = explain_row(result, e, p, total, o, pool.wide)
         explained = explained_part(result, d2)
         missing = math.log(o / explained) if 0.0 < explained < np.inf else 0.0
         if is_exact or usual_depth(pool) + missing <= depth + math.log(1e3):
@@ -93,15 +109,8 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
     is_exact = rows.noise == 0.0 and explaining and direct.relevance.size > 0
     log_weights, norms = pool.log_weights.astype(S.dtype), pool.norms.astype(S.dtype)
     # Separate arrays throughout: a loop over one array under two names does not vectorise.
-    e, p = np.empty(m, S.dtype), np.empty(m, S.dtype)
-    result, rest = np.empty(m, S.dtype), np.empty(m, S.dtype)
-    d2, wide_e, wide_p, wide_result, wide_rest = (
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-        np.empty(m),
-    )
+    e, p, kept = np.empty(m, S.dtype), np.empty(m, S.dtype), np.empty(m, S.dtype)
+    d2, wide_e, wide_p, wide_result = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     refined, found = np.empty(m, np.int64), np.empty(m, np.int64)
     direct.is_all[:] = False
     for i in range(S.shape[0]):
@@ -120,7 +129,7 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
             for j in range(m):
                 d2[j] = S[i, j]
             log_g, o, unexplained, count = _pool_with_care(
-                d2, rows, i, version, pool, explaining, wide_e, wide_p, wide_result, wide_rest, refined
+                d2, rows, i, version, pool, explaining, wide_e, wide_p, wide_result, refined
             )
             budget -= count
             if budget < 0.0:
@@ -137,14 +146,15 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
         else:
             log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, pool.radial, e, p)
             if explaining and o < np.inf:
-                unexplained = explain_row(S[i], e, p, total, o, pool.radial, result, rest)
                 if is_exact:
-                    _add_directly(result, S[i], o, rows, i, pool, direct.relevance[i])
+                    for j in range(m):
+                        kept[j] = S[i, j]
+                unexplained = explain_row(S[i], e, p, total, o, pool.radial)
+                if is_exact:
+                    _add_directly(S[i], kept, o, rows, i, pool, direct.relevance[i])
             else:
                 unexplained = 0.0
-                normalise_row(p, total, result)
-            for j in range(m):
-                S[i, j] = result[j]
+                normalise_row(p, total, S[i])
         if o == np.inf:  # not representable: whoever asked reports it, nothing of the row may spoil others
             for j in range(m):
                 S[i, j] = 0.0

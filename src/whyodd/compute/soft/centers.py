@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whyodd.compute.compiling import radial_of
 from whyodd.compute.points import are_whole, as_compiled, is_sparse, localize, squared_norms
 from whyodd.compute.soft.grouping import group_far_apart
-from whyodd.compute.soft.row import Pool
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.compute.soft.row import Pool
     from whyodd.kernels import Kernel
 
 # What rounding may change of assignments and shares: a fifth to a tenth of what is promised
@@ -139,6 +138,9 @@ class Centers:
     @cached_property
     def pool(self) -> Pool:
         """The same as plain arrays and numbers for the compiled loops."""
+        from whyodd.compute.compiling import radial_of
+        from whyodd.compute.soft.row import Pool
+
         heaviest = int(np.argmax(self.log_weights))
         finite = self.log_weights[self.log_weights > -np.inf]
         without = np.delete(self.log_weights, heaviest)
@@ -180,6 +182,8 @@ def choose_dtype(wanted: np.dtype[Any], points: Points, kernel: Kernel) -> np.dt
     """``wanted``, or float64 where centers, parameters or outlierness are out of the reach of float32."""
     if wanted != np.float32:
         return wanted
+    from whyodd.compute.compiling import radial_of
+
     numbers = np.abs(radial_of(kernel, 1.0, np.float64).numbers)
     is_beyond = (
         _span(points) > _MAX_BANDWIDTHS32 * length_scale(kernel)

@@ -39,7 +39,7 @@ def pool(
     log_g = peak + np.log(total) - rest
     small = np.flatnonzero(log_g > -_NEAR_ZERO)
     alpha = np.exp(log_weights - rest[small, None])
-    alpha[np.isneginf(v[small])] = 0.0
+    alpha[own[small, None] == np.arange(len(log_weights))] = 0.0
     # All digits of an o close to 0, where -log g has none.
     log_g[small] = np.minimum(np.log1p(np.sum(alpha * np.expm1(falls[small]), axis=1)), 0.0)
     log_g += kernel.log_height

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from whyodd.compute.soft.block import pool_block
 from whyodd.compute.soft.centers import Centers, power_of_two, rounding
 from whyodd.compute.soft.contraction import add_contraction, finish_block
 from whyodd.compute.soft.row import Direct, Pooled, Rows
+from whyodd.compute.work import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from whyodd.compute.points import Points
     from whyodd.compute.soft.centers import Group
+    from whyodd.compute.work import Work
     from whyodd.maths.linear_maps import LinearMap
 
     Floats = NDArray[np.floating]
@@ -43,53 +44,6 @@ if TYPE_CHECKING:
 _PROBED_ROWS = 32
 # Arrays of one number per center that a thread needs beside its block.
 _ROW_BUFFERS = 16
-
-
-@dataclass(frozen=True)
-class Work:
-    """How to do the work: threads, memory for blocks, whom to tell of progress, and what may be left out."""
-
-    n_jobs: int | None = None
-    memory_mb: float = 256.0
-    progress: Callable[[int], None] | None = None
-    # Share of a row's soft assignment that may be discarded where few centers then count.
-    tolerance: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.memory_mb, Real) and self.memory_mb > 0):
-            raise ValueError(f"memory_mb={self.memory_mb!r}: expected megabytes for work, above 0.")
-        if not (isinstance(self.tolerance, Real) and 0.0 <= self.tolerance < 1.0):
-            raise ValueError(
-                f"tolerance={self.tolerance!r}: expected a share in [0, 1), 0 for exact results."
-            )
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Per row: outlierness o, log g, the part of o that belongs to no variable, the part of p discarded."""
-
-    outlierness: NDArray[np.float64]
-    log_inlierness: NDArray[np.float64]
-    unexplained: NDArray[np.float64]
-    discarded: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, n: int) -> Scores:
-        """Room for ``n`` rows; nothing is unexplained where nobody explains."""
-        return cls(np.empty(n), np.empty(n), np.zeros(n), np.zeros(n))
-
-    def at(self, rows: slice) -> Pooled:
-        """Views of some rows, to be filled by compiled code."""
-        return Pooled(
-            self.outlierness[rows], self.log_inlierness[rows], self.unexplained[rows], self.discarded[rows]
-        )
-
-    def put(self, index: NDArray[np.intp], other: Scores) -> None:
-        """Write the scores of ``other`` at the rows ``index``."""
-        self.outlierness[index] = other.outlierness
-        self.log_inlierness[index] = other.log_inlierness
-        self.unexplained[index] = other.unexplained
-        self.discarded[index] = other.discarded
 
 
 @dataclass(frozen=True)
@@ -120,11 +74,11 @@ def decompose(
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
             nothing = _nothing_direct(block.products)
-            pool_block(block.products, block.rows, centers.pool, scores.at(block.where), True, nothing)
+            pool_block(block.products, block.rows, centers.pool, _views(scores, block.where), True, nothing)
             relevance[block.where], outside = mixed.contract(block.products, block.raw, block.local)
             scores.unexplained[block.where] += outside
             return True
-        pooled = scores.at(block.where)
+        pooled = _views(scores, block.where)
         size = (block.products.shape[0], d)
         W, contracted, bound = block.products, np.zeros(size), np.zeros(size)
         direct = Direct(np.zeros(size), np.empty(size[0], dtype=bool), float(work.tolerance))
@@ -168,7 +122,7 @@ def assign(
     def score(block: Block, centers: Centers) -> bool:
         p = block.products
         nothing = _nothing_direct(p)
-        done = pool_block(p, block.rows, centers.pool, scores.at(block.where), False, nothing)
+        done = pool_block(p, block.rows, centers.pool, _views(scores, block.where), False, nothing)
         if done and consume is not None:
             consume(block.where, centers.in_given_order(p))
         return bool(done)
@@ -232,7 +186,7 @@ def _probe(X: Points, centers: Centers, tolerance: float) -> bool:
         index = np.zeros(1, dtype=np.intp)
     else:
         index = np.unique(np.linspace(0, X.shape[0] - 1, _PROBED_ROWS).astype(np.intp))
-    pooled = Scores.empty(index.size).at(slice(None))
+    pooled = _views(Scores.empty(index.size), slice(None))
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
         direct = Direct(
@@ -274,6 +228,16 @@ def _product_into(x: Points, group: Group, products: Floats) -> None:
             np.matmul(x, group.transposed, out=products)
         else:
             products[:, group.columns] = x @ group.transposed
+
+
+def _views(scores: Scores, rows: slice) -> Pooled:
+    """Views of the scores of some rows, to be filled by compiled code."""
+    return Pooled(
+        scores.outlierness[rows],
+        scores.log_inlierness[rows],
+        scores.unexplained[rows],
+        scores.discarded[rows],
+    )
 
 
 def _nothing_direct(products: Floats) -> Direct:

@@ -17,18 +17,18 @@ from whyodd.compute.soft.rounding import needs_care, reach_of
 from whyodd.compute.soft.row import energy, explain_row, outlierness, pool_row
 
 # From this many centers for each that counts, those are better taken one by one than all in matrix products.
-_FEW = 6
+FEW = 6
 # Below this -log(g/k(0)) loses digits, and the way around it needs all centers.
 _LEAST = 0.05
 
 
 @compiled
-def _reach(d2, smallest, noise, x2, version, pool, tolerance):
-    """Squared distance beyond which all centers together have less than ``tolerance`` of p."""
+def reach_from(nearest, smallest, noise, x2, version, pool, tolerance):
+    """Squared distance beyond which all centers together have less than ``tolerance`` of p.
+
+    ``smallest`` is that to the center ``nearest``.
+    """
     radial = pool.wide
-    nearest = 0
-    while d2[nearest] > smallest:
-        nearest += 1
     # Log-weights are relative to the largest: no v_j is above log f(e_j).
     below = math.log(pool.norms.size / tolerance) - pool.log_weights[version, nearest]
     fall = radial.numbers.log_profile(energy(smallest + noise, radial)) - below
@@ -61,11 +61,14 @@ def explain_peaked(d2, smallest, noise, x2, rows, i, version, pool, direct, foun
     direct.is_all[i] = False
     if smallest == np.inf:
         return 0.0, 0.0, 0.0
-    reach = _reach(d2, smallest, noise, x2, version, pool, direct.tolerance)
+    nearest = 0
+    while d2[nearest] > smallest:
+        nearest += 1
+    reach = reach_from(nearest, smallest, noise, x2, version, pool, direct.tolerance)
     if reach == np.inf:
         return 0.0, 0.0, 0.0
-    count = _nearer(d2, reach, d2.size // _FEW, found)
-    if count * _FEW > d2.size:
+    count = _nearer(d2, reach, d2.size // FEW, found)
+    if count * FEW > d2.size:
         return 0.0, 0.0, 0.0
     near, weights = np.empty(count), np.empty(count)
     exactly = needs_care(smallest, noise, x2, pool)
@@ -73,15 +76,55 @@ def explain_peaked(d2, smallest, noise, x2, rows, i, version, pool, direct, foun
         j = found[c]
         near[c] = squared_distance(rows.points, i, pool.points, j, pool.per_scale) if exactly else d2[j]
         weights[c] = pool.log_weights[version, j]
-    e, p, rest = np.empty(count), np.empty(count), np.empty(count)
-    log_g, o, total = pool_row(near, -1, version, weights, pool, pool.wide, e, p)
+    return explain_few(near, weights, found, rows, i, version, pool, direct)
+
+
+@compiled
+def explain_few(near, weights, found, rows, i, version, pool, direct):
+    """Explain one row by centers at squared distances ``near`` alone: log g, o, unexplained.
+
+    Sets ``direct.is_all[i]`` unless o is too near 0 for that. Relevance is added if there is room for it.
+    """
+    e, p, unexplained = np.empty(near.size), np.empty(near.size), 0.0
+    # Not the literal -1: numba would compile all of it once more for that.
+    log_g, o, total = pool_row(near, np.int64(-1), version, weights, pool, pool.wide, e, p)
     if rows.own[i] >= 0:  # the others have all the weight
         log_g -= pool.log_rest[rows.own[i]]
         o = outlierness(log_g, rows.own[i], pool)
     if not (pool.wide.log_height - log_g > _LEAST and o < np.inf):
         return 0.0, 0.0, 0.0
-    unexplained = explain_row(near, e, p, total, o, pool.wide, weights, rest)
-    for c in range(count):
-        add_squares(rows.points, i, pool.points, found[c], pool.per_scale, weights[c], direct.relevance[i])
+    if direct.relevance.size > 0:
+        unexplained = explain_row(near, e, p, total, o, pool.wide)
+        for c in range(near.size):
+            add_squares(rows.points, i, pool.points, found[c], pool.per_scale, near[c], direct.relevance[i])
     direct.is_all[i] = True
     return log_g, o, unexplained
+
+
+@compiled
+def fill_reach(nearest, smallest, norms, own, pool, tolerance, reach):
+    """Fill in the squared distance within which each row's centers count."""
+    for i in range(reach.size):
+        version = 1 if own[i] == pool.heaviest else 0
+        reach[i] = reach_from(nearest[i], smallest[i], 0.0, norms[i], version, pool, tolerance)
+
+
+@compiled
+def explain_found(counts, found, near, rows, pool, direct, results):
+    """Explain each row by the centers found near it, but for its own, if they are all that count."""
+    for i in range(counts.size):
+        if counts[i] > found.shape[1]:
+            continue
+        version = 1 if rows.own[i] == pool.heaviest else 0
+        count = 0
+        for c in range(counts[i]):
+            if found[i, c] != rows.own[i]:
+                found[i, count], near[i, count] = found[i, c], near[i, c]
+                count += 1
+        if count == 0:
+            continue
+        weights = pool.log_weights[version][found[i, :count]]
+        log_g, o, unexplained = explain_few(
+            near[i, :count], weights, found[i], rows, i, version, pool, direct
+        )
+        results[i, 0], results[i, 1], results[i, 2] = o, log_g, unexplained

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whyodd.compute.compiling import compiled, compiled_as_written
+from whyodd.compute.vector_math import added, larger, smaller
 from whyodd.kernels.functions import exp
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 CHUNK = 256
 # Energies beyond these count as these in ratios: two of them can still be added.
 _LARGEST32, _LARGEST64 = 1.6e38, 8.9e307
+# Sums of exponentials below this may lack terms that count: what is 1e-24 of them is 0 in float32.
+_LEAST_TOTAL = 1e-12
 
 
 class Pool(NamedTuple):
@@ -90,9 +93,11 @@ def energies(d2, radial, out):
             out[j] = (np.sqrt(d2[j]) * rate) ** q
 
 
-@compiled
+@compiled_as_written
 def energy(d2, radial):
     """The energy of one squared distance."""
+    if radial.q == 2.0:  # a power takes as long as dozens of centers
+        return (d2 * radial.rate) * radial.rate
     return (math.sqrt(d2) * radial.rate) ** radial.q
 
 
@@ -103,32 +108,22 @@ def log_similarities(e, log_weights, radial, v):
         v[j] = log_weights[j] + radial.numbers.log_profile(e[j])
 
 
-# Reductions stand apart from the loops that compute: together neither would vectorise. Four strands hide the
-# latency of comparisons, which numba does not vectorise at all.
 @compiled
 def row_max(row):
     """Largest entry."""
-    a = b = c = d = row.dtype.type(-np.inf)
-    whole = row.size - row.size % 4
-    for j in range(0, whole, 4):
-        a, b = max(a, row[j]), max(b, row[j + 1])
-        c, d = max(c, row[j + 2]), max(d, row[j + 3])
-    for j in range(whole, row.size):
-        a = max(a, row[j])
-    return max(max(a, b), max(c, d))
+    found = row.dtype.type(-np.inf)
+    for j in range(row.size):
+        found = larger(found, row[j])
+    return found
 
 
 @compiled
 def row_min(row):
     """Smallest entry."""
-    a = b = c = d = row.dtype.type(np.inf)
-    whole = row.size - row.size % 4
-    for j in range(0, whole, 4):
-        a, b = min(a, row[j]), min(b, row[j + 1])
-        c, d = min(c, row[j + 2]), min(d, row[j + 3])
-    for j in range(whole, row.size):
-        a = min(a, row[j])
-    return min(min(a, b), min(c, d))
+    found = row.dtype.type(np.inf)
+    for j in range(row.size):
+        found = smaller(found, row[j])
+    return found
 
 
 @compiled
@@ -136,19 +131,42 @@ def row_sum(row):
     """Sum of the entries, in float64 across chunks."""
     total = 0.0
     for start in range(0, row.size, CHUNK):
-        part = row.dtype.type(0.0)
-        for j in range(start, min(start + CHUNK, row.size)):
-            part += row[j]
-        total += part
+        total += _chunk_sum(row[start : start + CHUNK])
     return total
 
 
 @compiled
-def _softmax(v, peak):
-    """Turn v into exp(v - peak) in place; returns the sum."""
-    for j in range(v.size):
-        v[j] = exp(v[j] - peak)
-    return row_sum(v)
+def _chunk_sum(part):
+    """Sum of a few entries, in their own dtype; counted from 0, or numba's checks of signs hinder vectors."""
+    total = part.dtype.type(0.0)
+    for j in range(part.size):
+        total += part[j]
+    return total
+
+
+@compiled
+def _exponentials(e, log_weights, peak, radial, p):
+    """Fill p with exp(v_j - peak), v_j = log α_j + log k_j - log k(0); returns the sum."""
+    total = e.dtype.type(0.0)
+    for j in range(e.size):
+        value = exp(log_weights[j] + radial.numbers.log_profile(e[j]) - peak)
+        p[j] = value
+        total += value
+    return total
+
+
+@compiled
+def _softmax(e, own, log_weights, peak, radial, p):
+    """The same for all centers but ``own`` (-1: none); the sum is in float64 across chunks."""
+    total, size = 0.0, e.size
+    first = own if own >= 0 else size
+    for low, high in ((0, first), (first + 1, size)):
+        for start in range(low, high, CHUNK):
+            some = slice(start, min(start + CHUNK, high))
+            total += _exponentials(e[some], log_weights[some], peak, radial, p[some])
+    if own >= 0:
+        p[own] = 0.0
+    return total
 
 
 @compiled
@@ -163,19 +181,36 @@ def _near_zero(e, own, log_weights, log_norm, radial):
 
 
 @compiled
-def pool_row(d2, own, version, log_weights, pool, radial, e, p):
-    """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp."""
-    if own >= 0:
-        # A center left out is one with no weight at some distance: nothing infinite remains.
-        d2[own] = 1.0
-    energies(d2, radial, e)
+def _softmax_by_peak(e, own, log_weights, radial, p):
+    """Fill p with exp(v_j - peak) where nothing is known of the peak; returns it and the sum."""
     log_similarities(e, log_weights, radial, p)
     if own >= 0:
         p[own] = -np.inf
     peak = row_max(p)
-    if peak == -np.inf:  # e overflowed for every center: o is not representable
-        return -np.inf, np.inf, 1.0
-    total = _softmax(p, peak)
+    if peak > -np.inf:
+        for j in range(p.size):
+            p[j] = exp(p[j] - peak)
+    return peak, row_sum(p)
+
+
+@compiled
+def pool_row(d2, own, version, log_weights, pool, radial, e, p):
+    """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp."""
+    if own >= 0:
+        # A center left out is one with no weight at some distance: nothing infinite remains.
+        d2[own] = np.inf
+    smallest = row_min(d2)
+    if own >= 0:
+        d2[own] = 1.0
+    energies(d2, radial, e)
+    # Log-weights are at most 0: no v_j is above the profile of the nearest center.
+    peak = e.dtype.type(radial.numbers.log_profile(e.dtype.type(energy(np.float64(smallest), radial))))
+    total = _softmax(e, own, log_weights, peak, radial, p) if peak > -np.inf else 0.0
+    # Out of bounds if the nearest centers have next to no weight, or v is too large to be told from the peak.
+    if not _LEAST_TOTAL < total < 2.0 * e.size:
+        peak, total = _softmax_by_peak(e, own, log_weights, radial, p)
+        if peak == -np.inf:  # e overflowed for every center: o is not representable
+            return -np.inf, np.inf, 1.0
     rest = pool.log_rest[own] if own >= 0 else 0.0
     log_norm = rest - pool.shifts[version]
     log_g = np.float64(peak) + math.log(total) - log_norm
@@ -194,22 +229,33 @@ def outlierness(log_g, own, pool):
 
 
 @compiled_as_written
-def _weigh(d2, e, p, total, o, radial, weights, remainders):
-    """W_j = Δ_j / d²_j, and D_j⁺, the part of a center's relevance that its distance does not explain."""
+def _weigh(d2, e, p, norm, o, radial):
+    """Turn d² into weights W_j = Δ_j / d²_j in place; returns Σ_j D_j⁺, what distances do not explain."""
     kind = d2.dtype.type
-    norm, score, zero = kind(1.0 / total), kind(o), kind(0.0)
+    zero, one = kind(0.0), kind(1.0)
     largest = kind(_LARGEST32 if e.itemsize == 4 else _LARGEST64)
+    unexplained = zero
     for j in range(d2.size):
-        share = radial.numbers.explained_part(min(e[j], largest), score)
-        weights[j] = p[j] * norm * share / d2[j] if d2[j] > zero else zero
-        remainders[j] = p[j] * norm * (score - share)
+        share = radial.numbers.explained_part(smaller(e[j], largest), o)
+        assigned = p[j] * norm
+        # Nothing is explained where d² is 0. A choice of divisors vectorises, one of results does not.
+        d2[j] = assigned * share / (d2[j] if d2[j] > zero else one)
+        unexplained = added(unexplained, assigned * (o - share))
+    return unexplained
 
 
 @compiled
-def explain_row(d2, e, p, total, o, radial, weights, remainders):
-    """Weights W_j = Δ_j / d²_j of an explanation; returns the unexplained Σ_j D_j⁺, summed on its own."""
-    _weigh(d2, e, p, total, o, radial, weights, remainders)
-    return row_sum(remainders)
+def explain_row(d2, e, p, total, o, radial):
+    """Turn d² into weights W_j = Δ_j / d²_j of an explanation, in place; returns the unexplained Σ_j D_j⁺.
+
+    D_j⁺ is the part of a center's relevance that its distance does not explain; it is summed on its own.
+    """
+    norm, score = d2.dtype.type(1.0 / total), d2.dtype.type(o)
+    unexplained = 0.0
+    for start in range(0, d2.size, CHUNK):
+        some = slice(start, min(start + CHUNK, d2.size))
+        unexplained += _weigh(d2[some], e[some], p[some], norm, score, radial)
+    return unexplained
 
 
 @compiled

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from whyodd.compute.training.gram import GramRows
+
 if TYPE_CHECKING:
     from whyodd.compute.training.gram import Float64Array, IndexArray, RadialPoints
 
 # How many of the worst violators on either side bring similar support vectors into a working set.
 _WORST = 4
+# Rows of K that are computed at once, or as many as are so much work; work up to which all of them are.
+# Matrix products of a few rows alone, in float32, are slow.
+_AHEAD, _AHEAD_WORK, _SMALL, _AHEAD_PRODUCTS = 4, 400_000, 1_000_000, 64
 
 
 @dataclass
@@ -30,17 +35,27 @@ class DualProblem:
     alpha : ndarray (n,)
     gradient : ndarray (n,)
         Kα + p.
+    rows : GramRows or None
+        Rows of K, if those that are needed are kept.
     """
 
     points: RadialPoints
     upper: Float64Array
     alpha: Float64Array
     gradient: Float64Array
+    rows: GramRows | None = None
 
     @classmethod
-    def at(cls, points: RadialPoints, upper: Float64Array, alpha: Float64Array) -> DualProblem:
-        """State the whole problem, p = 0, and compute its gradient from nothing."""
+    def at(cls, points: RadialPoints, upper: Float64Array, alpha: Float64Array, room: int = 0) -> DualProblem:
+        """State the whole problem, p = 0, and compute its gradient from nothing.
+
+        With ``room`` for that many rows of K, those that the gradient is made of are kept.
+        """
         support = np.flatnonzero(alpha)
+        if room:
+            rows = GramRows(points, room)
+            rows.add(np.arange(len(alpha)) if len(alpha) * points.row_work <= _SMALL else support)
+            return cls(points, upper, alpha, rows.product(alpha), rows)
         if 2 * len(support) > len(alpha):
             return cls(points, upper, alpha, points.gram_product(alpha))
         return cls(points, upper, alpha, points.product(points.take(support), alpha[support]))
@@ -72,9 +87,12 @@ class DualProblem:
 
         With many free coefficients most rows lie within the tolerance of the middle, on either side.
         """
+        middle, allowed = self.middle(), float(self.alpha.sum())
+        if float(self.upper[self.gradient < middle].sum()) <= allowed:
+            return middle
         order = np.argsort(self.gradient, kind="stable")
-        allowed = np.searchsorted(np.cumsum(self.upper[order]), float(self.alpha.sum()), side="right")
-        return min(self.middle(), float(self.gradient[order[min(int(allowed), order.size - 1)]]))
+        first = int(np.searchsorted(np.cumsum(self.upper[order]), allowed, side="right"))
+        return min(middle, float(self.gradient[order[min(first, order.size - 1)]]))
 
     def count_violators(self, tol: float) -> int:
         """Count the coefficients whose gradient is on the wrong side of the middle."""
@@ -82,6 +100,17 @@ class DualProblem:
         grow = (excess < -0.5 * tol) & (self.alpha < self.upper)
         shrink = (excess > 0.5 * tol) & (self.alpha > 0.0)
         return int(np.count_nonzero(grow | shrink))
+
+    def next_rows(self, missing: int, rows: GramRows) -> IndexArray:
+        """The missing row of K, and those likely to be needed soon: a few together cost little more."""
+        grows = self.alpha[missing] < self.upper[missing]
+        may_move = self.alpha < self.upper if grows else self.alpha > 0.0
+        urgency = np.where(may_move & (rows.slots < 0), self.gradient if grows else -self.gradient, np.inf)
+        urgency[missing] = -np.inf
+        least = _AHEAD if rows.values.dtype == np.float64 else _AHEAD_PRODUCTS
+        some = min(max(least, _AHEAD_WORK // self.points.row_work), len(self))
+        soon = np.argpartition(urgency, some - 1)[:some]
+        return np.sort(soon[urgency[soon] < np.inf])
 
     def working_set(self, size: int) -> IndexArray:
         """Choose the smallest gradients of those that may grow and the largest of those that may shrink.

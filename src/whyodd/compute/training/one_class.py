@@ -2,13 +2,15 @@
 
 The solver is a decomposition method with problems of three sizes, each solved in the way that suits it:
 
-- up to 4,096 points: pairwise steps on a dense K (`pair_steps`);
+- up to 4,096 points, or with few enough support vectors: pairwise steps (`pair_steps`) on those rows of K
+  that they need, computed in float64 when they first do;
 - as many as fit in memory in 16 bits: as long as thousands of coefficients are wrong, projected gradient on a
   coarse K (`spectral_steps`); then working sets of the first size;
 - more: working sets of the second size.
 
-The gradient Kα of all points is kept up to date by products that compute K tile by tile in float32 and never
-store it; the coarse matrix only proposes a point to go on from. In the end the violation is that of float64.
+For the last two the gradient Kα of all points is kept up to date by products that compute K tile by tile in
+float32 and never store it; the coarse matrix only proposes a point to go on from. If the violation in float64
+turns out to be larger than allowed, products go on in float64.
 
 Inside, as in libsvm, α is on the scale 0 ≤ α_i ≤ s_i, Σα = ν Σs; so are the gradient and the tolerance.
 """
@@ -23,33 +25,48 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from whyodd.compute.scratch import scratch
 from whyodd.compute.soft.centers import Centers, prepare
-from whyodd.compute.soft.passes import Work, assign
+from whyodd.compute.soft.passes import assign
 from whyodd.compute.training.dual_problem import DualProblem
-from whyodd.compute.training.gram import ROUGHEST, CoarseGram, Float64Array, IndexArray, RadialPoints
+from whyodd.compute.training.gram import (
+    ROUGHEST,
+    CoarseGram,
+    Float64Array,
+    GramRows,
+    IndexArray,
+    RadialPoints,
+)
 from whyodd.compute.training.pair_steps import descend_by_pairs
 from whyodd.compute.training.spectral_steps import project, spectral_steps
+from whyodd.compute.work import Work
 
 if TYPE_CHECKING:
     from whyodd.compute.points import Points
     from whyodd.kernels import Kernel
 
-# Largest problem with a dense K: 64 MB of float32.
+# Largest problem of which all rows of K may be kept: 128 MB of float64. Of larger ones as many numbers.
 _DENSE = 4096
 # Smallest and largest working set with a dense K: choosing one costs a pass over all points, which should
 # serve for more than a few steps; 16 MB stay within the third-level cache.
 _LEAST, _MOST = 512, 2048
-# With more violators than this, moving all coefficients at once pays for a coarse Gram matrix.
+# With more violators and support vectors than this, moving all coefficients at once pays for a coarse matrix.
 _MANY = 2 * _MOST
 # Points of the trial problem that a cold start is made from.
 _TRIAL = 1024
+# Of smaller problems the trial is one in so many points, if these are enough to tell anything.
+_ROWS_PER_TRIAL, _LEAST_TRIAL = 8, 128
 # A working set is solved to this share of the violation it starts with: more precision is lost again when the
 # other points move.
 _INNER = 0.02
 # Bounds on one call of compiled code, on a slow approach, and on an endless sequence of working sets.
 _STEPS_AT_ONCE, _SPECTRAL_STEPS, _ROUNDS = 5_000, 80, 1_000
-# Memory that does not grow with n: each thread's tiles, the dense K.
+# Rows of K that may come to be needed for each support vector of the start.
+_SPARE_ROWS = 1.5
+# With more variables products in float32 are much faster than differences in float64.
+_FEW_VARIABLES = 64
+# What rounding may have moved a coefficient off its bound, in shares of that.
+_BLUR = 1e-11
+# Memory that does not grow with n: each thread's tiles, the rows of K of a working set.
 _FIXED_BYTES = 64e6
 # What of the tolerance is left for the violation seen with float32 similarities; how often it is checked in
 # float64 and gone on from, and with how many rows at first.
@@ -118,7 +135,7 @@ def solve_one_class(
     max_iter : int
         Largest number of steps.
     memory_mb : float
-        Bound on the memory beyond ``X``; at least some 100 MB and a few copies of ``X`` are used in any case.
+        Bound on the memory beyond ``X``; at least some 200 MB and a few copies of ``X`` are used in any case.
     progress : callable, optional
         Called as ``progress(iteration, violation)`` every so often; may raise to stop.
 
@@ -126,30 +143,58 @@ def solve_one_class(
     -------
     OneClassSolution
     """
-    # Rounding of similarities by a tenth of the tolerance is not noticed.
-    points = RadialPoints.of(X, kernel, min(0.1 * tol, ROUGHEST))
-    upper = np.ones(len(points)) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
+    n = X.shape[0]
+    upper = np.ones(n) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     total = nu * float(upper.sum())
     # Inside, similarities are relative to k(0).
     height = math.exp(kernel.log_height)
     goal = tol / height
+    # Where the rows of K that count can be kept, float64 costs little. Else rounding of similarities by a
+    # tenth of the tolerance is not noticed.
+    in_rows = n <= _DENSE or (X.shape[1] <= _FEW_VARIABLES and _room(n, nu * n) > 0)
+    points = RadialPoints.of(X, kernel, 0.0 if in_rows else min(0.1 * tol, ROUGHEST))
     run = _Run.within(points, memory_mb, max_iter, progress)
-    start = _cold_start(points, upper, total, goal, run) if alpha is None else total * np.asarray(alpha)
-    problem = DualProblem.at(points, upper, project(start, upper, total))
+    if alpha is None:
+        problem = _cold_start(points, upper, total, goal, run)
+    else:
+        start = _at_bounds(project(total * np.asarray(alpha), upper, total), upper)
+        problem = _problem_at(points, upper, start)
     while True:
+        is_exact = problem.points.is_precise
         # float32 similarities may hide a little of the violation.
-        _solve(problem, _FLOAT32_SHARE * goal, run)
+        _solve(problem, goal if is_exact else _FLOAT32_SHARE * goal, run)
+        if is_exact:
+            return _solution(problem, problem.violation(), goal, run, height)
         exact = _Exact.of(X, problem, kernel, height)
-        in_all_rows = run.checks > 0 or len(problem) <= _DENSE
+        in_all_rows = run.checks > 0 or n <= _DENSE
         if in_all_rows:
-            problem.gradient = exact.gradient(np.arange(len(problem)))
+            problem.gradient = exact.gradient(np.arange(n))
         violation = problem.violation() if in_all_rows else exact.violation()
         run.checks += 1
         if violation <= goal or run.exhausted:
             return _solution(problem, violation, goal, run, height)
-        # On from the exact gradient: what float32 makes of small steps from there is smaller still.
-        if not in_all_rows:
-            problem.gradient = exact.gradient(np.arange(len(problem)))
+        # On in float64.
+        if problem.points.dtype == np.float32:
+            points = RadialPoints.of(X, kernel, 0.0)
+            problem = DualProblem.at(points, upper, problem.alpha)
+        elif not in_all_rows:
+            problem.gradient = exact.gradient(np.arange(n))
+
+
+def _room(n: int, support: float) -> int:
+    """How many rows of K to keep if those of so many support vectors are needed; 0 for none."""
+    if n <= _DENSE:
+        return n
+    room = _DENSE**2 // n
+    return room if _SPARE_ROWS * support <= room else 0
+
+
+def _at_bounds(alpha: Float64Array, upper: Float64Array) -> Float64Array:
+    """Coefficients that rounding has taken off their bounds put back.
+
+    Where a start comes from logarithms, or another scale, each of them would look as if it could move.
+    """
+    return np.where(alpha >= upper * (1.0 - _BLUR), upper, np.where(alpha <= upper * _BLUR, 0.0, alpha))
 
 
 @dataclass(frozen=True)
@@ -251,19 +296,22 @@ class _Run:
 
 def _solve(problem: DualProblem, tol: float, run: _Run) -> None:
     """Descend until the violation is within ``tol``, in the way that suits the size of the problem."""
-    if len(problem) <= _DENSE:
-        _solve_dense(problem, tol, run)
-        return
+    if len(problem) <= _DENSE or problem.rows is not None:
+        _solve_by_rows(problem, tol, run)
+        problem.rows = None
+        if len(problem) <= _DENSE:
+            return
     approached = False
     while (violation := problem.violation()) > tol and not run.exhausted:
         run.report(problem, 0, violation)
         violators = problem.count_violators(tol)
+        is_many = min(violators, int(np.count_nonzero(problem.alpha))) > _MANY
         # Once the float64 gradient is known a coarse K has nothing to add.
-        if violators > _MANY and len(problem) <= run.capacity and not approached and run.checks == 0:
+        if is_many and len(problem) <= run.capacity and not approached and run.checks == 0:
             _approach(problem, tol, run)
             approached = True
             continue
-        largest = run.capacity if violators > _MANY and len(problem) > run.capacity else _MOST
+        largest = run.capacity if is_many and len(problem) > run.capacity else _MOST
         index = problem.working_set(min(largest, max(_LEAST, 4 * violators)))
         part = problem.restricted_to(index)
         _solve(part, max(0.5 * tol, _INNER * violation), run)
@@ -271,15 +319,23 @@ def _solve(problem: DualProblem, tol: float, run: _Run) -> None:
         run.rounds += 1
 
 
-def _solve_dense(problem: DualProblem, tol: float, run: _Run) -> None:
-    """Pairwise steps on a dense K, in bursts that leave time to show progress and to be interrupted."""
+def _solve_by_rows(problem: DualProblem, tol: float, run: _Run) -> None:
+    """Pairwise steps on the rows of K that they need, until there is no room for another.
+
+    They come in bursts that leave time to show progress and to be interrupted.
+    """
+    rows = problem.rows or GramRows(problem.points, _room(len(problem), 0))
     violation = np.inf
-    with scratch((len(problem), len(problem)), np.dtype(np.float32)) as K:
-        problem.points.gram(out=K)
-        while violation > tol and not run.exhausted:
-            burst = min(_STEPS_AT_ONCE, run.max_steps - run.steps)
-            steps, violation = descend_by_pairs(K, problem.alpha, problem.upper, problem.gradient, tol, burst)
-            run.report(problem, steps, violation)
+    while violation > tol and not run.exhausted:
+        burst = min(_STEPS_AT_ONCE, run.max_steps - run.steps)
+        steps, violation, missing = descend_by_pairs(
+            rows.values, rows.slots, problem.alpha, problem.upper, problem.gradient, tol, burst
+        )
+        run.report(problem, steps, violation)
+        if missing >= 0:
+            if rows.is_full:
+                return
+            rows.add(problem.next_rows(missing, rows))
 
 
 def _approach(problem: DualProblem, tol: float, run: _Run) -> None:
@@ -301,7 +357,7 @@ def _spectral_descent(guess: DualProblem, coarse: CoarseGram, tol: float, run: _
 
 def _cold_start(
     points: RadialPoints, upper: Float64Array, total: float, tol: float, run: _Run
-) -> Float64Array:
+) -> DualProblem:
     """Coefficients to start from.
 
     A small sample tells what the solution will be like. With thousands of free support vectors every point is
@@ -309,18 +365,27 @@ def _cold_start(
     solution. The latter also beyond the memory bound, as the gradient of few coefficients is soon computed.
     """
     n = len(points)
-    if n <= _DENSE:
-        return _fill(np.arange(n), upper, total)
-    sample = np.sort(np.random.default_rng(0).choice(n, _TRIAL, replace=False))
-    share = total / float(upper.sum())
-    trial = DualProblem.at(points.take(sample), upper[sample], share * upper[sample])
-    _solve_dense(trial, tol, run)
+    size = _TRIAL if n > _DENSE else n // _ROWS_PER_TRIAL
+    if n <= _DENSE and size < _LEAST_TRIAL:
+        return _problem_at(points, upper, _fill(np.arange(n), upper, total))
+    sample = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    bounds = upper[sample]
+    alpha = _fill(np.arange(size), bounds, total * float(bounds.sum() / upper.sum()))
+    trial = _problem_at(points.take(sample), bounds, alpha)
+    _solve_by_rows(trial, tol, run)
     free = np.count_nonzero((trial.alpha > 0.0) & (trial.alpha < trial.upper))
-    if free * n > _MANY * _TRIAL and n <= run.capacity:
-        return _inverse_density_start(points, upper, total, tol, run)
+    if n > _DENSE and free * n > _MANY * _TRIAL and n <= run.capacity:
+        return _problem_at(points, upper, _inverse_density_start(points, upper, total, tol, run))
     support = np.flatnonzero(trial.alpha)
     density = points.product(trial.points.take(support), trial.alpha[support])
-    return _fill(np.argsort(density, kind="stable"), upper, total)
+    return _problem_at(points, upper, _fill(np.argsort(density, kind="stable"), upper, total))
+
+
+def _problem_at(points: RadialPoints, upper: Float64Array, alpha: Float64Array) -> DualProblem:
+    """Keep rows of K if they are few, and if they are in float64 or all of them fit."""
+    n = len(points)
+    in_rows = n <= _DENSE or points.dtype == np.float64
+    return DualProblem.at(points, upper, alpha, _room(n, int(np.count_nonzero(alpha))) if in_rows else 0)
 
 
 def _fill(order: IndexArray, upper: Float64Array, total: float) -> Float64Array:
@@ -329,7 +394,7 @@ def _fill(order: IndexArray, upper: Float64Array, total: float) -> Float64Array:
     In the order of the rows it is where libsvm starts.
     """
     bounds, alpha = upper[order], np.empty(len(upper))
-    alpha[order] = np.clip(total - (np.cumsum(bounds) - bounds), 0.0, bounds)
+    alpha[order] = np.minimum(np.maximum(total - (np.cumsum(bounds) - bounds), 0.0), bounds)
     return alpha
 
 

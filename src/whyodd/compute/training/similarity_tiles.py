@@ -1,4 +1,4 @@
-"""Radial kernels on tiles of inner products: k(‖x - u‖)/k(0) from ⟨x, u⟩, ‖x‖²/2 and ‖u‖²/2, in float32.
+"""Radial kernels on tiles of inner products: k(‖x - u‖)/k(0) from ⟨x, u⟩, ‖x‖²/2 and ‖u‖²/2.
 
 Points are in units of σ, so that (d/σ)² = 2 (‖x‖²/2 + ‖u‖²/2 - ⟨x, u⟩), and the energy is a power of it.
 """
@@ -16,6 +16,9 @@ from whyodd.compute.vector_math import VECTOR
 
 Array = npt.NDArray[Any]
 
+# Numbers of a row that go through all loops before the next ones do: they stay in the nearest cache.
+_CHUNK = 512
+
 
 @compiled
 def _similarities(s: Array, radial: Radial) -> None:
@@ -27,7 +30,7 @@ def _similarities(s: Array, radial: Radial) -> None:
         for j in range(s.size):
             s[j] = s[j] * s[j]
     elif radial.q != 2.0:
-        half = np.float32(0.5 * radial.q)
+        half = s.dtype.type(0.5 * radial.q)
         for j in range(s.size):
             s[j] = s[j] ** half
     for j in range(s.size):
@@ -45,7 +48,7 @@ def _squared_distances(
     for j in range(out.size):
         norms = half_norm + half_norms[j]
         s = norms - products[j]
-        out[j] = np.float32(s + s) if s > rounding * norms else np.float32(0.0)
+        out[j] = out.dtype.type(s + s) if s > rounding * norms else out.dtype.type(0.0)
 
 
 @compiled
@@ -61,12 +64,56 @@ def similarity_tile(
     rounding : float
         Relative error of the inner products, in their precision.
     radial : Radial
-        The kernel, in float32.
-    out : ndarray (b, m) of float32
+        The kernel, in the precision of ``out``.
+    out : ndarray (b, m) of float32 or float64
     """
+    m = products.shape[1]
     for i in range(len(products)):
-        _squared_distances(products[i], half_norms_x[i], half_norms_u, rounding, out[i])
-        _similarities(out[i], radial)
+        for start in range(0, m, _CHUNK):
+            some = slice(start, min(start + _CHUNK, m))
+            part = out[i][some]
+            _squared_distances(products[i][some], half_norms_x[i], half_norms_u[some], rounding, part)
+            _similarities(part, radial)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_squares(x: Array, coordinates: Array, start: int, out: Array) -> None:
+    """Add Σ_k (x_k - u_jk)² for the points u_j that ``out`` stands for; four variables at a time."""
+    d, stop = x.size, start + out.size
+    for k in range(0, d - d % 4, 4):
+        u0, u1 = coordinates[k][start:stop], coordinates[k + 1][start:stop]
+        u2, u3 = coordinates[k + 2][start:stop], coordinates[k + 3][start:stop]
+        x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+        for j in range(out.size):
+            a, b, c, e = x0 - u0[j], x1 - u1[j], x2 - u2[j], x3 - u3[j]
+            out[j] += (a * a + b * b) + (c * c + e * e)
+    for k in range(d - d % 4, d):
+        u0, x0 = coordinates[k][start:stop], x[k]
+        for j in range(out.size):
+            a = x0 - u0[j]
+            out[j] += a * a
+
+
+@compiled
+def similarities_of_differences(x: Array, coordinates: Array, radial: Radial, out: Array) -> None:
+    """Similarities k(‖x_i - u_j‖) from the differences themselves: exact, and fast for few rows.
+
+    Parameters
+    ----------
+    x : ndarray (b, d) of float64
+    coordinates : ndarray (d, m) of float64
+        The points u_j, a row per variable.
+    radial : Radial
+        The kernel, in float64.
+    out : ndarray (b, m) of float64
+    """
+    m = out.shape[1]
+    for start in range(0, m, _CHUNK):
+        for i in range(len(x)):
+            part = out[i][start : min(start + _CHUNK, m)]
+            part[:] = 0.0
+            _add_squares(x[i], coordinates, start, part)
+            _similarities(part, radial)
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)

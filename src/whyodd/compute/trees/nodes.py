@@ -1,4 +1,4 @@
-"""The nodes of all trees of a forest, one after the other: what compiled code takes, and what it trusts."""
+"""The nodes of all trees of a forest in one set of arrays: the input of compiled code, and its checks."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def check_nodes(
     roots: Indices,
     n_features: int,
 ) -> None:
-    """Raise a ``ValueError`` unless the arrays are trees: compiled code follows them without looking."""
+    """Raise a ``ValueError`` unless the arrays are trees, because compiled code does not check them."""
     m = feature.size
     if any(part.shape != (m,) for part in (feature, threshold, left, right, cover, path)):
         raise ValueError("Expected arrays with an entry for each node of the trees, got different lengths.")
@@ -109,7 +109,7 @@ def check_nodes(
 
 @njit(cache=True, nogil=True)
 def _fill_means(feature: Indices, left: Indices, right: Indices, share: Floats, path: Floats) -> None:
-    """Mean paths of the nodes that are no leaves: children come later, so that they are known first."""
+    """Mean paths of the inner nodes; children come later in the arrays, so they are known first."""
     for node in range(feature.size - 1, -1, -1):
         if feature[node] >= 0:
             a, b = left[node], right[node]
@@ -118,7 +118,7 @@ def _fill_means(feature: Indices, left: Indices, right: Indices, share: Floats, 
 
 @njit(cache=True, nogil=True)
 def path_sizes(nodes: Nodes) -> tuple[int, int, int]:
-    """Depth of the deepest leaf, most different variables on a path, most nodes of a tree."""
+    """Depth of the deepest leaf, most variables on a path, most nodes of a tree."""
     m = nodes.feature.size
     depth = np.zeros(m, np.int64)
     parent = np.full(m, -1, np.int64)

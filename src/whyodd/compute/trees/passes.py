@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Work = Callable[[Floats, slice], None]
 
-# Rows of a block: what is prepared for a tree once per block should not count.
+# Rows of a block: enough that the preparation of a tree per block hardly counts.
 _MOST_ROWS = 1024
 _MEMORY_MB = 256.0
 
 
 def shortfalls(nodes: Nodes, longest: Floats, X: Points, dtype: DTypeLike, n_jobs: int | None) -> Floats:
-    """(n,) by how much the paths of rows fall short of the longest ones, summed over trees."""
+    """(n,) how much shorter than the longest the paths of rows are, summed over trees."""
     out = np.zeros(X.shape[0])
     _sweep(X, dtype, n_jobs, None, lambda x, rows: add_shortfalls(nodes, longest, x, out[rows]))
     return out
 
 
 def splits(nodes: Nodes, X: Points, dtype: DTypeLike, n_jobs: int | None) -> Floats:
-    """(n, d) what the splits of each variable on the way of a row take off its paths, summed over trees."""
+    """(n, d) how much the splits of each variable shorten the path of a row, summed over trees."""
     out = np.zeros(X.shape)
     _sweep(X, dtype, n_jobs, None, lambda x, rows: add_splits(nodes, x, out[rows]))
     return out
@@ -68,7 +68,7 @@ def shapley(
 def cuts(
     nodes: Nodes, X: Points, dtype: DTypeLike, n_jobs: int | None
 ) -> tuple[Floats, Floats, NDArray[np.int32]]:
-    """(n, d) the cuts below and above that isolate each value (NaN without), and in how many trees."""
+    """(n, d) the cuts below and above that isolate each value (NaN for none), and in how many trees."""
     low, high, trees = np.full(X.shape, np.nan), np.full(X.shape, np.nan), np.zeros(X.shape, np.int32)
 
     def find(x: Floats, rows: slice) -> None:
@@ -85,7 +85,7 @@ def _sweep(
     progress: Callable[[int], None] | None,
     work: Work,
 ) -> None:
-    """Let ``work`` have every block of rows, dense, rounded to ``dtype`` as the trees compare them."""
+    """Call ``work`` for every block of rows, dense, rounded to ``dtype`` as the trees compare them."""
     n, d = X.shape
     threads = count_threads(n_jobs)
     size = block_rows(n, threads, 40 * d, d, _MEMORY_MB, most=_MOST_ROWS)
@@ -95,7 +95,7 @@ def _sweep(
 def _work_through(X: Points, dtype: DTypeLike, work: Work, blocks: Blocks) -> None:
     for rows in blocks:
         with np.errstate(over="ignore"), announced_compilation(_sweep, work.__qualname__):
-            # What is too large for the smaller type is infinite, and above every threshold.
+            # A value too large for the smaller type is infinite, and above every threshold.
             work(_rounded(X[rows], dtype), rows)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Rows side by side: enough to hide the cost of starting a loop, few enough for products to stay in cache.
 _ROWS = 128
-# Points of the rule at a time, each for itself: deep trees would need much memory for all of theirs.
+# Points of the rule are processed some at a time, because deep trees would need much memory for all.
 _POINTS = 8
 
 
@@ -70,7 +70,7 @@ class Edges(NamedTuple):
 
 
 def gauss_rule(n_variables: int) -> tuple[Floats, Floats]:
-    """Points and weights on (0, 1) that integrate paths with so many variables exactly."""
+    """Points and weights on (0, 1) that integrate paths with this many variables exactly."""
     points, weights = np.polynomial.legendre.leggauss(max(-(-n_variables // 2), 1))
     return 0.5 * (points + 1.0), 0.5 * weights
 
@@ -111,7 +111,7 @@ def add_shapley(
 def _lay_out(nodes: Nodes, root: int, depth: int, edges: Edges) -> int:
     """Fill ``edges`` with those of a tree, and return how many there are."""
     variables, shares = np.full(depth + 1, -1, np.int64), np.ones(depth + 1)
-    # What is still to visit: at most one node per level.
+    # Nodes still to visit: at most one per level.
     ends, parents = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
     levels = np.empty(depth + 1, np.int64)
     waiting, count = 0, 0
@@ -135,14 +135,14 @@ def _lay_out(nodes: Nodes, root: int, depth: int, edges: Edges) -> int:
         edges.is_right[count], edges.is_leaf[count] = nodes.right[parent] == node, nodes.feature[node] < 0
         edges.level[count], edges.before[count] = level, before
         edges.share[count], edges.share_before[count] = shares[level], share_before
-        # Shapley values stay the same if all lengths are shifted: so they are small, and round less.
+        # Shapley values do not change if all lengths are shifted; small lengths round less.
         edges.length[count] = nodes.path[root] - nodes.path[node]
         count += 1
 
 
 @njit(cache=True, nogil=True)
 def _fill_tables(edges: Edges, count: int, points: Floats, weights: Floats, tables: Floats) -> None:
-    """Factors of an edge for each way in which a row may meet its splits.
+    """Factors of an edge for each way in which a row can meet its splits.
 
     With g = t s + (1 - t) r of an edge and g' of the one before with the same variable, the product on the
     way down is multiplied by g/g', and what comes up from below has (s - r)/g - (s' - r')/g' of relevance.
@@ -184,7 +184,7 @@ def _add_tree(
 ) -> None:
     """Add the values of one tree, for some points: ``meets``, ``down`` and ``up`` have a place per level."""
     opened = np.empty(meets.shape[0], np.int64)
-    at = 0  # level of the last edge that is still to go up
+    at = 0  # level of the last edge that has not been passed up
     for e in range(count):
         level, variable = edges.level[e], edges.feature[e]
         while at >= level:
@@ -203,7 +203,7 @@ def _add_tree(
         at -= 1
 
 
-# Loops over points stand inside of what is called: arrays to hand over cost as much as a loop over rows.
+# Loops over points are inside the called functions: passing arrays costs as much as a loop over rows.
 
 
 @njit(cache=True, nogil=True, fastmath=VECTOR)
@@ -222,7 +222,7 @@ def _meet(edges: Edges, e: int, x: Floats, meets: Bools) -> None:
 def _go_down(
     edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, down: Floats, up: Floats, n: int
 ) -> None:
-    """Multiply by the factors of an edge; nothing has come up to it yet."""
+    """Multiply by the factors of an edge; nothing has been passed up to it yet."""
     level = edges.level[e]
     met, before = meets[level], meets[edges.before[e]]
     for q in range(n_points):
@@ -237,7 +237,7 @@ def _go_down(
 def _turn(
     edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, down: Floats, up: Floats, out: Floats
 ) -> None:
-    """Go down to a leaf and up again at once."""
+    """Go down to a leaf and back up at once."""
     level = edges.level[e]
     met, before, is_first = meets[level], meets[edges.before[e]], edges.before[e] == 0
     for q in range(n_points):
@@ -258,7 +258,7 @@ def _turn(
 def _go_up(
     edges: Edges, e: int, tables: Floats, n_points: int, meets: Bools, up: Floats, out: Floats
 ) -> None:
-    """Hand what has come up to an edge on to the one above, and give its variable what it has of it."""
+    """Pass the sums of an edge up to the one above, and add its variable's part."""
     level = edges.level[e]
     met, before, is_first = meets[level], meets[edges.before[e]], edges.before[e] == 0
     for q in range(n_points):

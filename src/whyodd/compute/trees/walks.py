@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int32]
 
-# One side takes off so many times as much as the other: a value is high or low, not in between.
+# If one side shortens paths this many times as much as the other, a value is high or low, not in between.
 _CLEARLY = 2.0
 
 
 @njit(cache=True, nogil=True)
 def add_shortfalls(nodes: Nodes, longest: Floats, x: Floats, out: Floats) -> None:
-    """Add to ``out`` (n,) by how much the path of each row falls short of the longest, over all trees.
+    """Add to ``out`` (n,) how much shorter than the longest the path of each row is, over all trees.
 
     Every term is at least 0, and so is their sum however it rounds.
     """
@@ -36,7 +36,7 @@ def add_shortfalls(nodes: Nodes, longest: Floats, x: Floats, out: Floats) -> Non
 
 @njit(cache=True, nogil=True)
 def add_splits(nodes: Nodes, x: Floats, out: Floats) -> None:
-    """Add to ``out`` (n, d) what each split on the path of a row takes off the mean path still ahead."""
+    """Add to ``out`` (n, d) how much each split on a row's path shortens the mean remaining path."""
     for t in range(nodes.roots.size):
         for row in range(x.shape[0]):
             node = nodes.roots[t]
@@ -50,7 +50,7 @@ def add_splits(nodes: Nodes, x: Floats, out: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def find_cuts(nodes: Nodes, x: Floats, low: Floats, high: Floats, trees: Counts) -> None:
-    """Between which cuts each value of a row is isolated (NaN where there is none), and in how many trees.
+    """The cuts between which each value of a row is isolated (NaN for none), and in how many trees.
 
     A split counts for its side if it takes something off the path. A side counts unless the other one takes
     off more than ``_CLEARLY`` times as much; its cut is the median, over the trees that have any, of the
@@ -76,7 +76,7 @@ def find_cuts(nodes: Nodes, x: Floats, low: Floats, high: Floats, trees: Counts)
                         either[variable] += last[1 - side, variable] != t
                         last[side, variable] = t
                         count[side, variable] += 1
-                    # Further down the same side a cut is tighter than those before.
+                    # Further down, a cut on the same side is tighter than those before.
                     tightest[side, variable, count[side, variable] - 1] = nodes.threshold[node]
                 node = child
         for variable in range(d):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whyodd.experiments.page import Picture
     from whyodd.experiments.run import Run
 
-# Colours that colour-blind people tell apart (Okabe and Ito), and dashes for those who see none.
+# Colours that colour-blind people can distinguish (Okabe and Ito), and dashes for those who see none.
 _LOOKS: dict[str, tuple[str, Any]] = {
     "dtd": ("#D55E00", "-"),
     "sensitivity": ("#0072B2", "--"),

@@ -9,7 +9,7 @@ from whyodd.experiments.page import OpenPoint, Table
 
 
 def choices(results: dict[str, Any], n_train: int) -> list[OpenPoint]:
-    """What the paper leaves open."""
+    """Choices that the paper leaves open."""
     one = next(iter(results["kernels"].values()))
     literal = results["literal"]
     weights = ", ".join(

@@ -155,7 +155,7 @@ def _explained(model: OneClassSVM, points: Floats) -> Explanation:
 
 
 def _by_mvn(model: OneClassSVM, points: Floats, train: Floats, added: float) -> Floats:
-    """As ``explain(..., method="mvn")``, but without the outlierness, which does not depend on λ."""
+    """Like ``explain(..., method="mvn")``, but without the outlierness, which does not depend on λ."""
     task = Task(neuralize(model), _rows(points), given=train)
     return mvn(task, regularization=added).reshape(points.shape)
 

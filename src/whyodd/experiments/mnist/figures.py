@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whyodd.experiments.run import Run, Step
 
 _NAMES = {"dtd": "One-Class DTD", "mvn": "MVN"}
-# Colours that colour-blind people tell apart (Okabe and Ito), and markers for those who see none.
+# Colours that colour-blind people can distinguish (Okabe and Ito), and markers for those who see none.
 _LOOKS = {
     "training": ("#999999", "."),
     "inlier": ("#009E73", "o"),

@@ -1,1 +1,1 @@
-"""What is explained by its scores alone: asked about rows, distilled into a student, or sampled."""
+"""Models explained by their scores alone: queried, distilled into a student, or sampled."""

@@ -1,4 +1,4 @@
-"""A scoring function of somebody else's: called in blocks, timed, and its answers checked."""
+"""Calls to a foreign scoring function: in blocks, timed, and with its answers checked."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _LOG = logging.getLogger("whyodd")
-# Rows of the two calls that are timed, and of all others. They do not depend on how long it takes: the last
-# digits of a score may depend on what it was computed with.
+# Rows of the two timed calls, and of all others. They do not depend on the time, because the last digits of a
+# score may depend on the rows computed with it.
 _FIRST, _SECOND, _BLOCK = 8, 64, 1_024
-# What scores of the same row may differ by, over their range.
+# Largest difference of scores of the same row, relative to their range.
 _SAME = 1e-6
-# Seconds after which the first answer is waited for aloud; from which the cost is told to all, not only to
-# those who ask; and from which there is advice.
+# Seconds after which a message says that it waits for the first answer; above which the cost is shown to
+# everyone, not only on request; and above which there is advice.
 _PATIENCE, _LONG, _VERY_LONG = 5.0, 10.0, 180.0
 
 
@@ -55,7 +55,7 @@ class Caller:
     _seconds: list[tuple[int, float]] = field(default_factory=list, repr=False)
 
     def __call__(self, X: Floats, what: str = "row", report: Callable[[int], None] | None = None) -> Floats:
-        """Scores (n,) of rows (n, d), by blocks; ``what`` each of them is called."""
+        """Scores (n,) of rows (n, d), in blocks; ``what`` is the name of a row in messages."""
         parts = []
         for start in range(0, len(X), _BLOCK):
             block = X[start : start + _BLOCK]
@@ -65,7 +65,7 @@ class Caller:
         return np.concatenate(parts)
 
     def probe(self, normal: Floats) -> None:
-        """Ask about a few normal rows, then again with more of them, to see how long it takes.
+        """Call it with a few normal rows, then with more of them, to see how long it takes.
 
         Warns of a function that gives the same row another score.
         """
@@ -81,7 +81,7 @@ class Caller:
             )
 
     def tell_cost(self, rows: int, *, aloud: bool) -> None:
-        """Log how long it will take to call the function on this many more rows.
+        """Log how long it will take to call the function on this many further rows.
 
         To everybody where it takes long, with advice where it takes minutes.
         """
@@ -96,7 +96,7 @@ class Caller:
         _LOG.log(logging.WARNING if aloud or seconds >= _LONG else logging.INFO, per_row)
 
     def seconds_for(self, rows: int) -> float:
-        """Seconds for so many rows, by the calls that were made: each takes some, and so does each row."""
+        """Predicted seconds for this many rows: each call takes some time, and so does each row."""
         if not self._seconds:
             return 0.0
         n_first, first = self._seconds[0]

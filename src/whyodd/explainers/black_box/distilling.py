@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import ConstantInputWarning, spearmanr
 
 from whyodd.explainers.black_box.drawing import Drawn, mixed, moved
 from whyodd.explainers.black_box.students import LARGEST, Candidates, Lesson, Offered, fit_student
@@ -30,32 +29,32 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Report = Callable[[int], None]
 
-# Normal rows that are learned from, and rows to explain that are mixed with them, at most.
+# Normal rows that are learned, and rows to explain that are mixed with them, at most.
 _MOST_NORMAL, _MOST_SOURCES = 1_000, 50
 # With fewer rows to explain normal ones are mixed as well, so that the student sees more than these.
 _LEAST_SOURCES = 20
-# Mixtures of each row: so many, and two for each variable.
+# Mixtures of each row: this many, and two for each variable.
 _MIXTURES, _PER_VARIABLE = 80, 2
 _MOST_ROWS = 20_000
 # Numbers in the table that weights are fitted to: rows times candidates.
 _MOST_NUMBERS = 30_000_000
-# Share of moved rows in the budget; one in so many sources, or rows, is for choosing and one for judging.
+# Share of moved rows in the budget; one in this many sources, or rows, is to choose and one to judge with.
 _MOVED, _ONE_IN = 0.1, 5
 # With fewer rows to explain, some mixtures of each are held out, since no row can be.
 _FEW = 5
-# Below this the student misses more of the function than it tells.
+# Below this the student misses more of the function than it explains.
 LEAST_R2 = 0.5
 
 
 def default_budget(n: int, d: int) -> int:
-    """How many rows a function is asked about, beside the n rows to explain."""
+    """How many rows a function is called with, besides the n rows to explain."""
     sources = max(_LEAST_SOURCES, min(n, _MOST_SOURCES))
     rows = _MOST_NORMAL + sources * (_MIXTURES + _PER_VARIABLE * d)
     return int(min(rows / (1.0 - _MOVED), _MOST_ROWS, max(2_000, _MOST_NUMBERS // (8 * d + 120))))
 
 
 class Plan(NamedTuple):
-    """How many rows of which kind a function is asked about.
+    """How many rows of which kind a function is called with.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class Plan(NamedTuple):
 
     @classmethod
     def within(cls, budget: int, n: int, n_normal: int) -> Plan:
-        """For n rows to explain and so many normal ones, within a budget beside the former."""
+        """For n rows to explain and ``n_normal`` normal ones, within a budget besides the rows to explain."""
         n_normal = min(_MOST_NORMAL, n_normal, max(budget // 3, 1))
         n_moved = int(_MOVED * budget)
         n_sources = max(_LEAST_SOURCES, min(n, _MOST_SOURCES))
@@ -88,7 +87,7 @@ class Plan(NamedTuple):
 
 
 def neighborhood(normal: Floats) -> DistanceNetwork:
-    """Normal rows as what rows are compared with in words: the nearest tenth, in robust scales."""
+    """Normal rows for comparisons in words: the nearest tenth, in robust scales."""
     scale = center_and_scale(normal)[1]
     k = max(1, min(20, len(normal) // 10))
     return DistanceNetwork(normal, pooling=Nearest.mean(k), metric=LinearMetric(np.diag(1.0 / scale)))
@@ -96,7 +95,7 @@ def neighborhood(normal: Floats) -> DistanceNetwork:
 
 @dataclass(frozen=True)
 class Survey:
-    """A function's answers on all rows that it was asked about.
+    """A function's scores of all rows that it was called with.
 
     Attributes
     ----------
@@ -117,7 +116,7 @@ class Survey:
     def of(
         cls, ask: Caller, X: Floats, normal: Floats, plan: Plan, random: np.random.Generator, report: Report
     ) -> Survey:
-        """Ask about rows to explain (n, d), and about rows around them."""
+        """Call the function with the rows to explain (n, d), and with rows around them."""
         chosen = random.permutation(len(normal))[: plan.n_normal]
         normal = normal[np.sort(chosen)]
         scale = center_and_scale(normal)[1]
@@ -142,7 +141,7 @@ class Survey:
 
     @cached_property
     def weights(self) -> Floats:
-        """(k,) what squared errors count: the mixtures of each row are as important as those of any other.
+        """(k,) weights of squared errors: the mixtures of each row together have the same weight.
 
         In units of their variance, and at least of that of the normal rows.
         """
@@ -154,7 +153,7 @@ class Survey:
         return np.asarray(1.0 / np.maximum(spread / (o.max() or 1.0), 1e-9) ** 2)
 
     def parted(self, random: np.random.Generator) -> tuple[Mask, Mask]:
-        """Rows (k,) to choose by and to judge by: all mixtures of some of the rows to explain.
+        """Rows (k,) to choose and to judge with: all mixtures of some of the rows to explain.
 
         Of few rows to explain some mixtures of each. Of normal rows, and their mixtures, some choose.
         """
@@ -170,13 +169,13 @@ class Survey:
 
 
 class _Counted:
-    """Progress of several parts as that of the whole."""
+    """Progress of several parts, reported as one."""
 
     def __init__(self, report: Callable[[int], None]) -> None:
         self.report, self.done = report, 0
 
     def next(self, size: int) -> Callable[[int], None]:
-        """The report of the next part, of so many rows."""
+        """The report of the next part, which has ``size`` rows."""
         before, self.done = self.done, self.done + size
         return lambda done: self.report(before + done)
 
@@ -198,7 +197,7 @@ def _sources(
 def distill(
     score: FunctionScore, survey: Survey, random: np.random.Generator, *, by_variable: bool
 ) -> DistilledScore:
-    """The function with a student of it, and how well that knows it.
+    """The function with a student of it, and the fidelity of the student.
 
     Parameters
     ----------
@@ -237,7 +236,9 @@ def distill(
 
 
 def _fidelity(student: Student, rows: Floats, o: Floats, weights: Floats) -> dict[str, float]:
-    """Rank correlation and R², the latter with all rows to explain alike."""
+    """Rank correlation and R²; in R² every row to explain has the same weight."""
+    from scipy.stats import ConstantInputWarning, spearmanr
+
     guesses = student.outlierness(rows)
     whole = (weights * (o - np.average(o, weights=weights)) ** 2).sum()
     with warnings.catch_warnings():

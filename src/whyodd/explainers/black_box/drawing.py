@@ -1,4 +1,4 @@
-"""Rows to ask a function about: normal ones, small moves of them, and mixtures with rows to explain."""
+"""Rows to call a function with: normal ones, small moves of them, and mixtures with rows to explain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEAR = 5
 
 @dataclass(frozen=True)
 class Drawn:
-    """Rows to ask about.
+    """Rows to call a function with.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Drawn:
 
 
 def moved(normal: Floats, scale: Floats, count: int, random: np.random.Generator) -> Drawn:
-    """Normal rows, each moved by a little in all columns."""
+    """Normal rows, each moved slightly in all columns."""
     chosen = normal[random.integers(0, len(normal), count)]
     rows = chosen + _MOVE * scale * random.normal(size=chosen.shape)
     return Drawn(rows, np.full(count, -1))
@@ -52,7 +52,7 @@ def mixed(
     """Mixtures of one row (d,) with normal rows: some variables from it, all others from a normal row.
 
     A third has a single variable of the row, each variable in turn, a third all but one, and a third any
-    number: what one variable does alone, and what is gone without it, tells most of its part. The normal row
+    number: what one variable does alone, and what is gone without it, shows most of its part. The normal row
     is one of the nearest half of the time, so that variables that depend on each other still do.
     """
     d = x.size

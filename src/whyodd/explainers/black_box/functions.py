@@ -1,4 +1,4 @@
-"""Functions, and models without an adapter, made ready: asked about rows, distilled, or sampled."""
+"""Functions, and models without an adapter, prepared: called with rows, distilled, or sampled."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 # Shapley values take that many times as many rows as a student.
 _SAMPLES = 10
 _LEAST_BUDGET = 200
-# Fewer do not tell how far values usually are apart.
+# With fewer rows, the usual distances between values are unknown.
 _LEAST_NORMAL = 5
-# Normal rows that tell the smallest score.
+# Normal rows from which the smallest score is estimated.
 _SOME = 1_000
 
 
 def prepare(model: Any, X: Any, normal: Any) -> PreparedModel:
-    """A model, or a pipeline that ends in one, ready to prepare rows; failing that, as a function.
+    """A model, or a pipeline that ends in one, ready to prepare rows; if it has no adapter, as a function.
 
     A model that is explained exactly stays so. What is not is a function of unknown inside, if it scores
     rows, and if there are normal rows: those given, or those that the model keeps.
@@ -72,20 +72,20 @@ def prepare(model: Any, X: Any, normal: Any) -> PreparedModel:
 
 
 def is_function(network: Any) -> bool:
-    """Whether a member of the waist is a function that nothing was learned of yet."""
+    """Whether a member of the waist is a function that has no student yet."""
     return type(network) is FunctionScore
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What stands for the model of a function: it, and its columns."""
+    """Stands in for the model of a function: the function and its columns."""
 
     box: BlackBox
     feature_names_in_: Any = None
 
 
 class _Unread:
-    """Stands where normal rows are not read yet."""
+    """Placeholder for normal rows that have not been read yet."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"through"})
 
@@ -141,7 +141,7 @@ def learned(
     random: np.random.Generator,
     progress: bool,
 ) -> PreparedRows:
-    """The same rows before what was learned of the function.
+    """The same rows before anything was learned about the function.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def learned(
         Rows to ask it about, beside those to explain.
     random : numpy.random.Generator
     progress : bool
-        Show progress, and tell what it costs.
+        Show progress and the cost.
     """
     score: FunctionScore = prepared.network
     ask: Caller = score.function  # type: ignore[assignment]
@@ -193,7 +193,7 @@ def learned(
 
 
 def _missing(rows: PreparedRows, background: int | None) -> str | None:
-    """Why there can be no samples; None if there can be."""
+    """Why sampling is impossible; None if it is possible."""
     if rows.through is not None:
         return "a step before it mixes columns"
     if background is None:
@@ -204,7 +204,7 @@ def _missing(rows: PreparedRows, background: int | None) -> str | None:
 
 
 def _judged(score: FunctionScore, model: Any, seen: Floats) -> FunctionScore:
-    """The function above the smallest score that was seen, with what its model says of its scores."""
+    """The function above the smallest score seen, with what its model says about its scores."""
     low = float(min(seen.min(), np.min(getattr(model, "decision_scores_", seen))))
     scale = AffineScale(shift=low)
     return replace(score, low=low, verdict=Verdict(scale) if model is None else verdict_of(model, scale))

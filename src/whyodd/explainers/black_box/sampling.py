@@ -1,4 +1,4 @@
-"""Shapley values of a function, sampled several times: their mean, and how far it may be off."""
+"""Shapley values of a function, sampled several times: their mean, and its error."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LEAST_BACKGROUND, _MOST_BACKGROUND = 2, 20
 
 
 def rows_per_background(n: int, d: int) -> int:
-    """How many rows a function is asked about for n rows to explain, for each normal row."""
+    """How many rows a function is called with for n rows to explain, for each normal row."""
     return n * REPEATS * (2 * d + 1)
 
 
 def background_within(budget: int, n: int, d: int) -> int | None:
-    """How many normal rows there may be for so many rows to ask about; None if too few."""
+    """How many normal rows this many calls allow; None if too few."""
     size = min(budget // rows_per_background(n, d), _MOST_BACKGROUND)
     return size if size >= _LEAST_BACKGROUND else None
 

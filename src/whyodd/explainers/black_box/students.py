@@ -1,4 +1,4 @@
-"""A student fitted to scores: candidates that decompose, and non-negative weights that tell them apart."""
+"""A student fitted to scores: candidates that decompose, and non-negative weights for them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.covariance import LedoitWolf
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import enet_path
-from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from whyodd.adapters.neuralize import neuralize
 from whyodd.kernels import Exponential
@@ -38,33 +34,33 @@ LARGEST = 1e100
 # Neighbours whose mean, or last, distance is a candidate; those of the local outlier factor.
 _MEANS, _LASTS, _LOCAL = (1, 5, 20), (5, 20), 20
 _MOST_NEIGHBORS = max(*_MEANS, *_LASTS, _LOCAL)
-# Fewer centers are not searched.
+# With fewer centers, there is no search.
 _MANY = _MOST_NEIGHBORS + 1
 # Bandwidths of densities, over the usual distance to this neighbour.
 _BANDWIDTHS, _USUAL = (0.5, 1.0, 2.0), 10
 # Clusters whose nearest centroid is a candidate.
 _CLUSTERS = (3, 8, 20)
-# Penalties that are tried, over one that leaves nothing; half of each is on squares, so that candidates that
-# are alike share what is theirs.
+# Penalties to try, relative to one that leaves nothing. Half of each is on squares, so that similar
+# candidates share their weight.
 _PENALTIES, _ABSOLUTE = tuple(np.geomspace(0.1, 1e-4, 8)), 0.5
 _ROUNDS = 500
-# A quadratic form that was fitted to the scores is taken if without it the student misses so many times as
-# much: it has both signs, and says less clearly what is odd.
+# A fitted quadratic form is used if the student misses this many times as much without it, because it has
+# both signs and says less clearly what is odd.
 _WORTH_IT = 2.0
-# Nor is it looked for where no more than this share is missed.
+# It is not tried if the student misses no more than this share.
 _LITTLE = 1e-4
-# Added to variances, so that columns that follow from others do not count without end.
+# Added to variances, so that columns that follow from others do not count infinitely.
 _RIDGE = 1e-6
-# Coefficients of a quadratic form, at most; ridges that are tried, over the largest eigenvalue.
+# Most coefficients of a quadratic form; ridges to try, relative to the largest eigenvalue.
 _MOST_COEFFICIENTS = 1_200
 _RIDGES = tuple(np.geomspace(1e-6, 1e-1, 6))
-# The middle of a quadratic form is among the normal rows.
+# The center of a quadratic form is among the normal rows.
 _MOST_OFF = 2.0
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learned from: rows, what the function has for them, and which are for what.
+    """Training data of a student: rows, the function's scores of them, and the purpose of each.
 
     Attributes
     ----------
@@ -83,21 +79,21 @@ class Lesson:
     is_tried: Mask
 
     def missed(self, guesses: Floats) -> Floats:
-        """Squared errors (m,) of guesses (t, m) for the rows that choose."""
+        """Squared errors (m,) of predictions (t, m) for the rows used to choose."""
         gaps = guesses - self.outlierness[self.is_tried][:, None]
         return np.asarray(self.weights[self.is_tried] @ gaps**2)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Scores that a student may be made of: terms of single variables, and networks of distances."""
+    """Scores that a student can be made of: terms of single variables, and networks of distances."""
 
     terms: Terms | None
     networks: tuple[DistanceNetwork, ...]
 
     @classmethod
     def of(cls, normal: Floats, *, by_variable: bool) -> Candidates:
-        """Those of normal rows (n, d): neighbours, densities, clusters, covariance, in two scales."""
+        """Candidates from normal rows (n, d): neighbours, densities, clusters, covariance, in two scales."""
         d = normal.shape[1]
         center, scale = center_and_scale(normal)
         spread = normal.std(axis=0)
@@ -107,6 +103,8 @@ class Candidates:
             networks += _in_one_scale(normal, per_column)
         networks += _clustered(normal)
         scaled = (normal - normal.mean(axis=0)) / spread
+        from sklearn.covariance import LedoitWolf
+
         covariance = LedoitWolf(assume_centered=True).fit(scaled).covariance_
         ridge = _RIDGE * max(float(np.trace(covariance)) / d, 1.0)
         whitening = np.linalg.inv(np.linalg.cholesky(covariance + ridge * np.eye(d)))
@@ -117,7 +115,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Offered:
-    """Candidates, and what they have for the rows of a lesson: computed once, fitted several times.
+    """Candidates, and their values for the rows of a lesson: computed once, fitted several times.
 
     Attributes
     ----------
@@ -133,7 +131,7 @@ class Offered:
 
     @classmethod
     def of(cls, candidates: Candidates, X: Floats) -> Offered:
-        """What all candidates have for rows (k, d)."""
+        """The values of all candidates for rows (k, d)."""
         with np.errstate(over="ignore"):
             return cls._of(candidates, X)
 
@@ -148,7 +146,7 @@ class Offered:
         return cls(candidates.terms, tuple(part for part, _ in bent), features)
 
     def with_network(self, network: DistanceNetwork, X: Floats) -> Offered:
-        """The same, and one more."""
+        """The same candidates and one more."""
         part, columns = _bent(network, network.outlierness(X))
         return Offered(self.terms, (*self.parts, part), np.hstack([self.features, columns]))
 
@@ -165,7 +163,7 @@ class Offered:
 
 
 def _outlierness(networks: Sequence[DistanceNetwork], X: Floats) -> list[Floats]:
-    """That of each network (k,); those that look for neighbours by the same metric do so once."""
+    """Outlierness of each network (k,); networks with the same metric search neighbours once."""
     found: dict[int, tuple[Floats, Indices]] = {}
     scores = []
     for network in networks:
@@ -174,6 +172,8 @@ def _outlierness(networks: Sequence[DistanceNetwork], X: Floats) -> list[Floats]
             scores.append(network.outlierness(X))
             continue
         if id(metric) not in found:
+            from sklearn.neighbors import NearestNeighbors
+
             centers = np.asarray(network.centers) @ metric.matrix.T
             search = NearestNeighbors(n_neighbors=min(_MOST_NEIGHBORS, len(centers))).fit(centers)
             found[id(metric)] = search.kneighbors(X @ metric.matrix.T)
@@ -188,7 +188,7 @@ def _bent(network: DistanceNetwork, s: Floats) -> tuple[Bent, Floats]:
 
 
 def fit_student(offered: Offered, lesson: Lesson, normal: Floats) -> Student:
-    """The student that misses least on rows that it was not fitted to."""
+    """The student with the smallest error on rows that it was not fitted to."""
     weights, intercept, missed = _weights(offered.features, lesson)
     level = np.average(lesson.outlierness[lesson.is_tried], weights=lesson.weights[lesson.is_tried])
     whole = float(lesson.missed(np.full((int(lesson.is_tried.sum()), 1), level))[0])
@@ -202,7 +202,7 @@ def fit_student(offered: Offered, lesson: Lesson, normal: Floats) -> Student:
 
 
 def _weights(features: Floats, lesson: Lesson) -> tuple[Floats, float, float]:
-    """Weights ≥ 0 and intercept, in units of the features, and what they miss."""
+    """Weights ≥ 0 and intercept, in units of the features, and their errors."""
     fitted = lesson.is_fitted
     counts = lesson.weights[fitted] / lesson.weights[fitted].mean()
     middle = np.average(features[fitted], axis=0, weights=counts)
@@ -210,12 +210,14 @@ def _weights(features: Floats, lesson: Lesson) -> tuple[Floats, float, float]:
     gaps, rest = features[fitted] - middle, lesson.outlierness[fitted] - level
     sizes = np.sqrt(np.average(gaps**2, axis=0, weights=counts))
     unit = np.sqrt(np.average(rest**2, weights=counts)) or 1.0
-    # What is constant to within rounding tells nothing.
+    # A candidate that is constant up to rounding says nothing.
     is_told = sizes > 1e-9 * np.abs(middle)
     per_size = np.divide(1.0, sizes, out=np.zeros(sizes.shape), where=is_told)
     roots = np.sqrt(counts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        from sklearn.linear_model import enet_path
+
         found = enet_path(
             np.asfortranarray(gaps * per_size * roots[:, None]),
             rest / unit * roots,
@@ -294,6 +296,8 @@ def _in_one_scale(normal: Floats, per_column: Floats) -> list[DistanceNetwork]:
     if n > _LOCAL:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of copies among the rows
+            from sklearn.neighbors import LocalOutlierFactor
+
             local = neuralize(LocalOutlierFactor(n_neighbors=_LOCAL, novelty=True).fit(scaled))
         networks.append(pooled(local.pooling))
     return networks
@@ -305,6 +309,8 @@ def _clustered(normal: Floats) -> list[DistanceNetwork]:
         if 2 * k < len(normal):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters
+                from sklearn.cluster import KMeans
+
                 clusters = KMeans(k, n_init=1, random_state=0).fit(normal)
             networks.append(DistanceNetwork(clusters.cluster_centers_, pooling=Nearest.kth(1)))
     return networks

@@ -28,9 +28,9 @@ _MOST = 4
 # Tibshirani and Walther find 0.8 to 0.9 to speak for well separated clusters.
 _STRONG = 0.8
 _SPLITS = 5
-# Fewer points in each half of a cluster say nothing.
+# A cluster whose halves have fewer points says nothing.
 _FEWEST = 5
-# Of k-means.
+# Restarts and steps of k-means.
 _RUNS, _STEPS = 3, 100
 
 
@@ -101,7 +101,7 @@ def _spacing(members: Floats) -> Floats:
 
 
 def cluster(points: Floats, count: int | None, random: np.random.Generator) -> Indices:
-    """(n,) cluster of each point; as many as ``count``, or as their prediction strength speaks for."""
+    """(n,) cluster of each point; ``count`` clusters, or the number that prediction strength supports."""
     if count is None:
         count = _predictable_count(points, random)
     return _means(points, min(count, len(np.unique(points, axis=0))), random)[0]
@@ -125,7 +125,7 @@ def _predictable_count(points: Floats, random: np.random.Generator) -> int:
 
 
 def _prediction_strength(points: Floats, count: int, random: np.random.Generator) -> float:
-    """Of the pairs that share a cluster in one half, the share that the other half's means leave together.
+    """Of the pairs that share a cluster in one half, the share that the other half's means keep together.
 
     The least over the clusters.
     """
@@ -166,7 +166,7 @@ def _run(points: Floats, count: int, random: np.random.Generator) -> tuple[Indic
 
 
 def _seeds(points: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Points far apart: each drawn with a chance in proportion to its squared distance (k-means++)."""
+    """Points far apart: each drawn with a probability proportional to its squared distance (k-means++)."""
     chosen = [int(random.integers(len(points)))]
     for _ in range(count - 1):
         distances = _squared_distances(points, points[chosen]).min(axis=1)

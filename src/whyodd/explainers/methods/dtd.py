@@ -30,15 +30,15 @@ def deep_taylor(task: Task) -> NDArray[np.floating]:
 
 @dataclass(frozen=True)
 class DeepTaylor(Method):
-    """The method that knows by itself what it leaves unexplained, and the way through a linear map."""
+    """The method that knows its own unexplained part, and the way through a linear map."""
 
     @property
     def compares_with_normal(self) -> bool:
-        """No: it compares with the centers. What normal rows receive is what its relevance is measured by."""
+        """No: it compares with the centers, and normal rows only calibrate its relevance."""
         return False
 
     def exactness_of(self, network: Any) -> str:
-        """That of the member's own decomposition."""
+        """The exactness of the member's own decomposition."""
         return getattr(network, "exactness", "exact")
 
     def decompose(self, task: Task, options: Mapping[str, Any]) -> Decomposition:  # noqa: ARG002 - has none

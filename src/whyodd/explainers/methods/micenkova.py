@@ -24,7 +24,7 @@ _END_OF_PATH = 0.05
 
 
 def micenkova(task: Task, neighbors: int = 35) -> Floats:
-    """Separability R_i = mean |w_i(λ)| over the penalties λ of a lasso that tells a row from normal points.
+    """Separability R_i = mean |w_i(λ)| over the penalties λ of a lasso that separates a row from normal ones.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def micenkova(task: Task, neighbors: int = 35) -> Floats:
     -----
     After Micenková, Ng, Dang and Assent, "Explaining outliers by subspace separability", ICDM 2013: the
     normal class of a row are neighbours and others at random, its own class are as many points from a
-    Gaussian around it, and a feature selection, here the lasso, tells them apart. Chosen here: k = 35; a
+    Gaussian around it, and a feature selection, here the lasso, separates them. Chosen here: k = 35; a
     deviation of 0.35 k-distance / √d; variables in units of their standard deviation among the normal points,
     then of all points of both classes; and one number per variable instead of a selected subset: its mean
     absolute weight along the path of penalties, so that what enters early and what gets large weights both

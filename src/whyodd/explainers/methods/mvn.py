@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from whyodd.explainers.method import Task
 
-# Of the mean variance of the variables, where nothing else is asked for.
+# Part of the mean variance of the variables, by default.
 _USUAL_REGULARIZATION = 1e-3
 _ROUNDING = 1e-12
 
@@ -35,7 +35,7 @@ def mvn(task: Task, regularization: float | None = None) -> NDArray[np.float64]:
     normal, weights = task.normal, task.weights
     center = weights @ normal
     variance = weights @ (normal - center) ** 2
-    # What rounding makes of a variable that does not vary is not its variance.
+    # Rounding in a variable that does not vary is not variance.
     variance = np.where(np.sqrt(variance) > _ROUNDING * np.abs(center), variance, 0.0)
     added = _USUAL_REGULARIZATION * variance.mean() if regularization is None else _checked(regularization)
     spread = 2.0 * (variance + added)

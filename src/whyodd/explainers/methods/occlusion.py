@@ -1,4 +1,4 @@
-"""Occlusion: what setting a variable to its usual value takes from the outlierness."""
+"""Occlusion: how much the outlierness falls if a variable has its usual value."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _by_kernel(shap: Any, max_evals: int | str) -> Callable[..., Floats]:
 def _shap() -> Any:
     try:
         with warnings.catch_warnings():
-            # What shap uses of other packages is not for those to hear who ask for values.
+            # Warnings of packages that shap uses do not concern people who ask for values.
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", PendingDeprecationWarning)
             import shap
@@ -111,7 +111,7 @@ def _shap() -> Any:
 
 @contextmanager
 def _global_state_kept() -> Iterator[None]:
-    """NumPy's global generator, which shap seeds and draws from, as it was before."""
+    """Restore NumPy's global random generator, which shap seeds and uses."""
     state = np.random.get_state()  # noqa: NPY002
     try:
         yield

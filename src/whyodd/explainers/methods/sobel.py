@@ -1,4 +1,4 @@
-"""Edges of an image: what draws the eye, whatever the model."""
+"""Edges of an image: what attracts the eye, whatever the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import ndimage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,4 +61,6 @@ def sobel(image: NDArray[np.floating]) -> NDArray[np.float64]:
     channels = pixels[..., None] if pixels.ndim == 2 else pixels
     # Each channel alone: the filter smooths along all axes but its own.
     layers = np.moveaxis(channels, -1, 0)
+    from scipy import ndimage
+
     return np.asarray(sum(ndimage.sobel(layer, axis=axis) ** 2 for layer in layers for axis in (0, 1)))

@@ -81,7 +81,7 @@ def _usual(task: Task) -> float:
 
 
 def _are_left_out(task: Task) -> bool:
-    """Whether normal points are centers that are points of the data, with others left without them."""
+    """Whether normal points are centers and rows of the data, so that others can be scored without them."""
     network = task.network
     if task.given is not None or isinstance(network.metric, ComponentMetric):
         return False
@@ -119,7 +119,7 @@ def _nearest_roots(task: Task, rows: Indices, inner: Floats, level: Floats) -> F
 
 
 def _bisect(task: Task, rows: Indices, inner: Floats, outer: Floats, aim: Floats, reach: Floats) -> Floats:
-    """Points between an inner and an outer one with o within reach of the aim, or as near as numbers get."""
+    """Points between an inner and an outer one with o close to the aim, or as close as floats allow."""
     low, high = np.zeros(len(rows)), np.ones(len(rows))
     points = outer.copy()
     active = np.arange(len(rows))
@@ -138,7 +138,7 @@ def _bisect(task: Task, rows: Indices, inner: Floats, outer: Floats, aim: Floats
 def _step(
     task: Task, rows: Indices, X: Floats, aim: Floats, reach: Floats, within: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Steps down the gradient to where o would be the aim if it were linear; and whether they got there.
+    """Steps down the gradient to where o would equal the aim if it were linear; and whether they succeeded.
 
     They end where they lead farther from X than a squared distance: a nearer root is known.
     """

@@ -1,1 +1,1 @@
-"""What several methods need."""
+"""Code that several methods share."""

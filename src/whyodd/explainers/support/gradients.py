@@ -85,7 +85,7 @@ def _of_soft_min(
 
 
 def _squared_distances(x: Floats, U: Floats, u2: Floats) -> tuple[Floats, Indices, Indices]:
-    """(n, m) d², and the pairs of rows and centers whose differences a matrix product would blur."""
+    """(n, m) d², and the pairs of rows and centers for which a matrix product would be too inexact."""
     size = squared_norms(x)[:, None] + u2
     d2 = np.asarray(size - 2.0 * (x @ U.T))
     i, j = np.nonzero(d2 < _BLURRED * size)

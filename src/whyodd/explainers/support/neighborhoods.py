@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# Of a row from normal points, in standard deviations: squares of more would leave the range of numbers.
+# Largest distance of a row from normal points, in standard deviations: squares of more would overflow.
 _FARTHEST = 1e150
 
 
@@ -41,7 +41,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, task: Task, method: str) -> Surroundings:
-        """Those of a task."""
+        """The rows and normal points of a task."""
         are_centers = task.given is None and task.own is not None
         least = 3 if are_centers else 2
         n = len(task.normal)
@@ -52,7 +52,7 @@ class Surroundings:
             )
         center = task.weights @ task.normal
         spread = np.sqrt(task.weights @ (task.normal - center) ** 2)
-        # What rounding makes of a variable that does not vary is not its spread.
+        # Rounding in a variable that does not vary is not spread.
         unit = np.where(spread > 1e-12 * np.abs(center), spread, 1.0)
         own = task.own if are_centers else np.full(len(task.X), -1, dtype=np.intp)
         rows = (np.asarray(task.X) - center) / unit

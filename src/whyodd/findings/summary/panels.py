@@ -1,4 +1,4 @@
-"""What an explanation accounts for: panels on conservation and on the part that has no single reason."""
+"""Panels on how much an explanation accounts for, and on the part without a single reason."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     Doubles = NDArray[np.float64]
 
-# Sums of some hundred numbers of single precision round by 1e-6 or so; a thousandth would still not show in
-# the whole percentages of the page, but is more than rounding makes.
+# Sums of some hundred single-precision numbers round by 1e-6 or so. A thousandth is more than that, but still
+# does not show in the page's whole percentages.
 _CONSERVED, _INVISIBLE = 1e-6, 1e-3
-# Up to a quarter, what the reasons tell is at least three times what they leave open; beyond a half, they
-# tell less than they leave open.
+# Up to a quarter, the reasons explain at least three times what they leave open; beyond a half, less than
+# they leave open.
 _LITTLE, _HALF = 0.25, 0.5
 _OTHER_UNITS = (
     "The method {method} ranks the reasons, but its relevance does not add up to the outlierness: shares "
@@ -51,7 +51,7 @@ _OPEN = {
     ),
 }
 
-_ENOUGH = 5  # items; of fewer, even all at one of ten columns may be chance
+_ENOUGH = 5  # items; with fewer, even all at one of ten columns may be chance
 _PARTS = "Each bar is a part of the outlierness above usual."
 _RESTS_ON = {
     "table": "No one or two columns decide most of what is odd.",
@@ -113,7 +113,7 @@ def rests_on_panel(audit: Audit) -> dict[str, Any]:
 def panel(
     title: str, value: str, verdict: str, sentence: str, bars: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """One panel as the page takes it."""
+    """One panel in the form that the page uses."""
     return {"title": title, "value_text": value, "verdict": verdict, "sentence": sentence, "bars": bars}
 
 

@@ -1,4 +1,4 @@
-"""All that is told of findings, as one plain dictionary: for the page, the command line and machines."""
+"""The whole report of findings as one plain dictionary: for the page, the command line and programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whyodd.automatic.kinds import Column
     from whyodd.findings.findings import Findings
 
-# Kind of item -> what is told of items like it: anomalies, rest, groups, trust and so on.
+# Kind of item -> its part of the report: anomalies, rest, groups, trust and so on.
 SUMMARIES: dict[str, Callable[[Findings, int, bool], dict[str, Any]]] = {
     "table": summarize_rows,
     "images": summarize_items,
@@ -36,7 +36,7 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
     ----------
     found : Findings
     top : int
-        How many items are told in detail.
+        Number of items reported in detail.
     checks : bool
         Whether to measure how far to trust the explanation, and to look for the smallest change of each row.
     """
@@ -69,7 +69,7 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
 
 
 def _rests_on(found: Findings) -> dict[str, Any] | None:
-    """The patterns of relevance that recur, the one that carries most first, and what to check."""
+    """The patterns of relevance that recur, the strongest first, and what to check."""
     if found.explanation.kind not in (TABLE, IMAGES):
         return None
     audit = found.audit()
@@ -93,7 +93,7 @@ def _columns(report: AutoReport) -> dict[str, Any]:
 
 
 def told_column(column: Column) -> dict[str, Any]:
-    """What a column is, why, and what is in it, as a plain dictionary."""
+    """A column's kind, the reason for it, and its values, as a plain dictionary."""
     return {
         "name": column.name,
         "kind": column.kind,

@@ -1,4 +1,4 @@
-"""What all ways of writing values have in common: texts in, values out, and the way back."""
+"""What all conventions of written values share: texts in, values out, and the way back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Written:
         raise NotImplementedError
 
     def quick(self, texts: Any) -> Any:
-        """Polars expression of the values of texts in the usual form, null of all others: these are few."""
+        """Polars expression for the values of texts in the usual form, null for all others, which are few."""
         return self.expression(texts)
 
     def show(self, value: Any, write: Callable[[float], str] | None = None) -> str:
@@ -67,7 +67,7 @@ class Written:
         return self.completed(texts, frame.select(self.quick(pl.col("x"))).to_series()).alias(texts.name)
 
     def completed(self, texts: Any, values: Any) -> Any:
-        """A series of values, as ``quick`` has made them of a series of texts, and the others as well."""
+        """All values of a series of texts, given those that ``quick`` has read."""
         import polars as pl
 
         rows = (values.is_null() & texts.is_not_null()).arg_true()

@@ -73,7 +73,7 @@ class WrittenDuration(Written):
 
 
 def duration_convention(texts: Sequence[str], share: float, name: str) -> WrittenDuration | None:
-    """How at least a share of some texts write durations; None if in no way.
+    """How at least a share of some texts write durations; None if they do not.
 
     What no clock shows is a duration, and what a column calls so.
     """

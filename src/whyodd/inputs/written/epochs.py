@@ -64,12 +64,12 @@ class WrittenEpoch(Written):
 
 
 def may_be_time(name: str) -> bool:
-    """Whether the name of a column is one of times."""
+    """Whether the name of a column suggests times."""
     return _NAMES.search(name) is not None
 
 
 def epoch_convention(numbers: NDArray[np.float64], name: str) -> WrittenEpoch | None:
-    """Whether the numbers (n,) of a column, by its name one of times, count from 1970; None if not."""
+    """How the numbers (n,) of a column count from 1970, if its name suggests times; None if they do not."""
     if numbers.size < 2 or not may_be_time(name) or (numbers != np.floor(numbers)).any():
         return None
     for unit, per_second in _PER_SECOND.items():

@@ -38,7 +38,7 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
 )
-# Order of a date -> how it is called. Where several fit, the first is believed.
+# Order of a date -> its name. If several fit, the first is used.
 _DATES = {
     "%Y-%m-%d": "YYYY-MM-DD",
     "%Y/%m/%d": "YYYY/MM/DD",
@@ -64,7 +64,7 @@ _FIRST_DAY = "1970-01-01"
 
 @dataclass(frozen=True)
 class WrittenMoment(Written):
-    """A date, a date and a time, or a time of day, which is one of the first of January 1970.
+    """A date, a date and a time, or a time of day, which is stored as one on 1 January 1970.
 
     The clock as it is written counts: 14:35+02:00 is 14:35.
 
@@ -86,12 +86,12 @@ class WrittenMoment(Written):
 
     @property
     def is_time_of_day(self) -> bool:
-        """Whether there is no date."""
+        """Whether it is a time of day, without a date."""
         return not any(token in self.formats[0] for token in ("%Y", "%y"))
 
     @property
     def noun(self) -> str:  # type: ignore[override]  # of the value, not of the class
-        """What a value is."""
+        """The kind of a value."""
         return "time of day" if self.is_time_of_day else "date"
 
     @property
@@ -166,7 +166,7 @@ class WrittenMoment(Written):
 
 
 def moment_convention(texts: Sequence[str], share: float) -> tuple[WrittenMoment, str | None] | None:
-    """How at least a share of some texts write dates or times of day; None if in no way.
+    """How at least a share of some texts write dates or times of day; None if they do not.
 
     Where the day and the month could each come first, the day does, unless there is AM or PM.
 
@@ -236,7 +236,7 @@ def _pattern(form: str) -> str:
 
 
 def _moment(parts: dict[str, str]) -> np.datetime64 | None:
-    """The moment of the parts of a text; None if there is no such date or time."""
+    """The moment that the parts of a text make; None if there is no such date or time."""
     hour = int(parts.get("H", parts.get("I", "0")))
     if "I" in parts and not 1 <= hour <= 12:
         return None
@@ -255,7 +255,7 @@ def _moment(parts: dict[str, str]) -> np.datetime64 | None:
 
 
 def _month(parts: dict[str, str]) -> int:
-    """Number of the month, 0 if there is none of this name."""
+    """Number of the month, 0 for an unknown name."""
     name = parts.get("b", parts.get("B", "")).lower()
     if name:
         return next((i for i, month in enumerate(_MONTHS, 1) if name in (month, month[:3])), 0)
@@ -263,7 +263,7 @@ def _month(parts: dict[str, str]) -> int:
 
 
 def _doubt(texts: Sequence[str], candidates: Sequence[WrittenMoment]) -> str | None:
-    """The first text that two orders read as different dates."""
+    """The first text that two orders of day, month and year read as different dates."""
     first, *others = candidates
     for text in texts if others else ():
         value = first.value(text)

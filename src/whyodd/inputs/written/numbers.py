@@ -19,12 +19,12 @@ _BLANKS = "[ \u00a0\u2009\u202f]"
 _MINUS = "\u2212"
 # Thousands are set apart by -> every sign that looks like it.
 _APART = {"": None, ",": ",", ".": r"\.", " ": _BLANKS, "'": "['\u2019]"}
-# Decimal mark and what sets thousands apart, in the order in which they are believed if several fit.
+# Decimal mark and thousands separator, the most likely first if several fit.
 _MARKS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"), (",", "'"))
-# The same where money is counted, which seldom has three decimals.
+# The same for money, which seldom has three decimals.
 _MARKS_OF_MONEY = ((",", "."), *_MARKS)
 _CORE = re.compile(rf"(?:[0-9.,'\u2019]|{_BLANKS})+(?:[eE][+-]?[0-9]+)?")
-_CODE = re.compile(r"[+-]?0[0-9]")  # 007 is no 7
+_CODE = re.compile(r"[+-]?0[0-9]")  # 007 is not 7
 _PERCENT = {"%": "percent", "‰": "per mille"}
 _MONEY_WORDS = {"kr", "kr.", "zł", "Kč", "Ft", "lei", "Fr.", "SFr.", "Rs", "Rs."}
 _CODES_OF_MONEY = {
@@ -69,7 +69,7 @@ _LONGEST_UNIT = 12
 
 @dataclass(frozen=True)
 class WrittenNumber(Written):
-    """A number, and what stands around it.
+    """A number, and the text around it.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class WrittenNumber(Written):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is written as any program writes numbers."""
+        """Whether it is written as programs write numbers."""
         return self == WrittenNumber()
 
     @property
@@ -134,7 +134,7 @@ class WrittenNumber(Written):
         return pl.when(fits & number.is_finite()).then(number)
 
     def quick(self, texts: Any) -> Any:
-        """Polars expression of the numbers that are written just as :meth:`show` does; null of all others."""
+        """Polars expression for the numbers written exactly as :meth:`show` does; null for all others."""
         import polars as pl
 
         sign = "" if self.prefix else "[+-]?"
@@ -169,13 +169,13 @@ class WrittenNumber(Written):
 
     @cached_property
     def _left_out(self) -> str:
-        """Signs that are no part of a number as programs write it."""
+        """Signs that are not part of a number as programs write it."""
         apart = {"": "", ",": ",", ".": r"\.", " ": "", "'": "'\u2019"}[self.thousands]
         return rf"[\s(){apart}]"
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        # Understood alike by Python and by Polars; nothing in it can be matched in two ways at length.
+        # Python and Polars understand it alike; no part of it can match in two ways at length.
         core = _core_pattern(self.decimal, self.thousands)
         before, after = re.escape(self.prefix.strip()), re.escape(self.suffix.strip())
         sign = f"[+{_MINUS}-]?"
@@ -191,7 +191,7 @@ class WrittenNumber(Written):
 
 
 class _Parts(NamedTuple):
-    """A text taken apart around its digits."""
+    """A text split around its digits."""
 
     prefix: str
     core: str
@@ -200,7 +200,7 @@ class _Parts(NamedTuple):
 
 
 def number_convention(texts: Sequence[str], share: float) -> tuple[WrittenNumber, str | None] | None:
-    """How at least a share of some texts write numbers; None if in no way.
+    """How at least a share of some texts write numbers; None if they do not.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def _core_pattern(decimal: str, thousands: str) -> str:
 def _fitting_marks(
     cores: Sequence[str], needed: float, order: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Marks that fit most texts, in the order in which they are believed."""
+    """Decimal and thousands marks that fit most texts, the most likely first."""
     counts = {}
     for marks in order:
         pattern = re.compile(_core_pattern(*marks))

@@ -1,4 +1,4 @@
-"""How a column of texts writes its values: one convention for all of them, decided from all of them."""
+"""How a text column writes its values: one convention for the whole column, decided from all of it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from whyodd.inputs.written.base import Written
 
-# Texts that are looked at one by one; then all are read as they say.
+# Texts examined one by one; the convention they show is then used for all.
 _SAMPLE = 1_000
-# So many of the cells must fit: the others are strays, of which there are few different ones.
+# Share of the cells that must fit; the others are strays, few of them distinct.
 _SHARE, _MOST_STRAYS = 0.95, 20
 
 
 @dataclass(frozen=True)
 class Stray:
-    """A text that is no value of its column, how often it is there, and the first row that has it."""
+    """A text that is not a value of its column, how often it occurs, and the first row that has it."""
 
     text: str
     count: int
@@ -34,7 +34,7 @@ class Stray:
 
 @dataclass(frozen=True)
 class Recognized:
-    """What was found out about a column of texts.
+    """The result of examining a text column.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Recognized:
 
 @dataclass(frozen=True)
 class Proposal:
-    """How some texts of a column are written, before all are read: the first texts, and what they say."""
+    """A first guess from some texts of a column: the convention, and those texts."""
 
     written: Written
     doubt: str | None
@@ -64,14 +64,14 @@ class Proposal:
 
 
 def propose(texts: Any, name: str = "") -> Proposal | None:
-    """How some texts from all over a column are written; None if they are just texts."""
+    """How some texts from all over a column are written; None if they are just text."""
     sample = _some(texts)
     found = _convention(sample, name)
     return None if found is None else Proposal(*found, sample)
 
 
 def recognize(texts: Any, name: str = "") -> Recognized | None:
-    """How a column writes its values; None if they are just texts, or need no reading.
+    """How a column writes its values; None if they are just text, or need no reading.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def recognize(texts: Any, name: str = "") -> Recognized | None:
 
 
 def settle(texts: Any, name: str, proposal: Proposal, values: Any) -> Recognized | None:
-    """What is right for all texts of a column, given what a proposal has read; otherwise as ``recognize``."""
+    """The convention for all texts of a column, given the result of a guess; otherwise like ``recognize``."""
     written, doubt, sample = proposal.written, proposal.doubt, proposal.sample
     strays = _strays(texts, values)
     if unseen := {stray.text for stray in strays} - set(sample):
-        # What was not looked at may tell that the others are written in another way.
+        # Texts outside of the sample may show another convention.
         sample = [*sample, *sorted(unseen)[:_SAMPLE]]
         other, doubt = _convention(sample, name) or (written, doubt)
         if other != written:
@@ -110,7 +110,7 @@ def settle(texts: Any, name: str, proposal: Proposal, values: Any) -> Recognized
 
 
 def strays_of(written: Written, texts: Any) -> list[Stray]:
-    """Texts that say something, but are no values; the most frequent first."""
+    """Texts that are neither values nor words for a missing one; the most frequent first."""
     return _strays(texts, written.parse(texts))
 
 
@@ -141,7 +141,7 @@ def _strays_of_array(texts: NDArray[np.object_], is_wrong: NDArray[np.bool_]) ->
 
 
 def _convention(sample: list[str], name: str) -> tuple[Written, str | None] | None:
-    """The first kind of values that most of some texts are."""
+    """The first kind of value that most of some texts have."""
     if len(set(sample)) < 2:
         return None
     # With few texts one stray is more than a twentieth.
@@ -153,7 +153,7 @@ def _convention(sample: list[str], name: str) -> tuple[Written, str | None] | No
 
 
 def _needs_reading(written: Written, strays: list[Stray], sample: list[str]) -> bool:
-    """Whether the column is not taken for what it is anyway.
+    """Whether other code would misread the column without this convention.
 
     Whole numbers that somebody keeps as texts are codes, and dates as ISO 8601 has them are read as they are.
     """

@@ -1,1 +1,1 @@
-"""Which kernel, and how wide."""
+"""The choice of kernel and bandwidth."""

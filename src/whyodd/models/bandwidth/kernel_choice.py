@@ -1,4 +1,4 @@
-"""Kernels by name: what people write in a constructor, made into a kernel object."""
+"""Kernels by name: a constructor's argument, turned into a kernel object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def choose_kernel(kernel: str | Kernel, *, q: float | None, a: float, sigma: Callable[[], float]) -> Kernel:
-    """Kernel of a name, with its bandwidth worked out only if it is needed; a kernel object as it is."""
+    """Kernel by name, with its bandwidth computed only if needed; a kernel object as it is."""
     if isinstance(kernel, Kernel):
         return kernel
     if not isinstance(kernel, str) or kernel not in {**KERNELS, **SPECIAL_KERNELS}:
@@ -38,7 +38,7 @@ def choose_kernel(kernel: str | Kernel, *, q: float | None, a: float, sigma: Cal
 def density_kernel(
     kernel: str | Kernel, sigma: SigmaRule, merged: MergedRows, *, q: float | None, a: float
 ) -> Kernel:
-    """Kernel of a density estimate for the distinct rows: "likelihood" is one more rule for its bandwidth."""
+    """Kernel of a density estimate for the distinct rows: adds the rule "likelihood" for its bandwidth."""
 
     def kernel_of(value: float) -> Kernel:
         return choose_kernel(kernel, q=q, a=a, sigma=lambda: value)

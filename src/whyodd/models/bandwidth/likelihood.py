@@ -6,10 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from sklearn.metrics.pairwise import euclidean_distances
 
-from whyodd.compute.hard.nearest_distances import nearest_neighbor_distances
 from whyodd.models.fitting.left_out import some_rows
 from whyodd.network.distance_network import DistanceNetwork
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 # Rows that make the density, and rows whose likelihood is measured, where there are more.
 _CENTERS, _MEASURED = 10_000, 1_000
-# The search first looks at every doubling of σ, at most at so many values.
+# The search first looks at every doubling of σ, at this many values at most.
 _MOST_STEPS = 24
 # Relative accuracy of σ: the likelihood is flat where it is largest.
 _ACCURACY = 1e-3
@@ -73,7 +71,7 @@ def left_out_log_likelihood(
     network = DistanceNetwork(rows, kernel=kernel, log_weights=np.log(weights))
     try:
         log_g = network.assign(rows[measured], own=measured).log_inlierness
-    except OverflowError:  # so small a bandwidth that a row's likelihood is no float
+    except OverflowError:  # the bandwidth is so small that a row's likelihood is not a float
         return -math.inf
     return float(np.average(log_g, weights=weights[measured])) - kernel.log_volume(rows.shape[1])
 
@@ -93,6 +91,8 @@ def _bracket(rows: Points, weights: Floats, measured: NDArray[np.intp], unit: Ke
     (d_ij/σ)^q and p over the other rows j. Distances lie between that of the nearest row and the diameter,
     which is at most twice the distance of any row to the farthest.
     """
+    from whyodd.compute.hard.nearest_distances import nearest_neighbor_distances
+
     nearest = np.asarray(nearest_neighbor_distances(rows)[measured], dtype=np.float64)
     diameter = np.array([2.0 * float(euclidean_distances(rows[:1], rows).max())])
     d = rows.shape[1]
@@ -100,25 +100,29 @@ def _bracket(rows: Points, weights: Floats, measured: NDArray[np.intp], unit: Ke
 
 
 def _stationary(distances: Floats, weights: Floats, unit: Kernel, d: int) -> float:
-    """σ at which q s((r/σ)^q) is d on average over the distances r; it falls with σ where s grows with e."""
+    """σ at which q s((r/σ)^q) averages d over the distances r; it falls with σ where s grows with e."""
     largest = float(distances.max())
 
     def excess(t: float) -> float:
         slopes = unit.q * unit.steepness((distances / largest * math.exp(-t)) ** unit.q)
         return float(np.average(slopes, weights=weights)) - d
 
-    most = 600.0 / unit.q  # no power over- or underflows
+    from scipy.optimize import brentq
+
+    most = 600.0 / unit.q  # no power overflows or underflows
     return largest * math.exp(brentq(excess, -most, most, xtol=1e-14, rtol=1e-14))
 
 
 def _maximise(objective: Callable[[float], float], low: float, high: float) -> float:
     """σ with the largest value: the best of a coarse grid, then Brent's search between its neighbours."""
-    low = max(low, 1e-12 * high)  # distances that underflow are no distances
+    low = max(low, 1e-12 * high)  # distances that underflow do not count
     steps = min(max(math.ceil(math.log2(high / low)) + 1, 3), _MOST_STEPS)
     grid = np.geomspace(low, high, steps)
     values = [objective(float(sigma)) for sigma in grid]
     best = int(np.argmax(values))
     between = np.log(grid[[max(best - 1, 0), min(best + 1, steps - 1)]])
+    from scipy.optimize import minimize_scalar
+
     found = minimize_scalar(
         lambda t: -objective(math.exp(t)), bounds=between, method="bounded", options={"xatol": _ACCURACY}
     )

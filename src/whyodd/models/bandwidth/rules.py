@@ -6,9 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
-from whyodd.compute.hard.nearest_distances import nearest_neighbor_distances
 from whyodd.compute.points import is_sparse, to_dense
 from whyodd.models.fitting.merging import merge_equal_rows
 
@@ -31,6 +29,8 @@ def nn_bandwidth(X: Points) -> float:
     rows = merge_equal_rows(X).rows
     if rows.shape[0] < 2:
         return 0.0
+    from whyodd.compute.hard.nearest_distances import nearest_neighbor_distances
+
     return float(np.quantile(nearest_neighbor_distances(rows), _NN_QUANTILE))
 
 
@@ -38,6 +38,8 @@ def median_bandwidth(X: Points) -> float:
     """σ = median of the pairwise distances; of 2,000 random rows (fixed seed) where there are more."""
     if X.shape[0] > _MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], _MEDIAN_ROWS, replace=False))]
+    from scipy.spatial.distance import pdist
+
     return float(np.median(pdist(to_dense(X).astype(np.float64)))) if X.shape[0] > 1 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's words for kernels and bandwidths, in those of this package."""
+"""scikit-learn's names for kernels and bandwidths, translated to those of this package."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from whyodd.models.bandwidth.rules import SigmaRule
     from whyodd.models.fitting.merging import MergedRows
 
-# What sigma is by default where there is another name for it.
+# Default of sigma if it has another name.
 _NO_SIGMA = {"bandwidth": "likelihood", "gamma": "nn"}
 _SAME_KERNELS = {"rbf": "gaussian"}
 _ENDS = "is 0 beyond its bandwidth, where there is no outlierness to explain"
 _NO_DISTANCE = "does not depend on the distance between two rows alone"
-# Kernels of scikit-learn that are none here, and why.
+# Kernels of scikit-learn without a counterpart here, and why.
 _OTHER_KERNELS = {
     "cosine": _ENDS,
     "epanechnikov": _ENDS,
@@ -32,7 +32,7 @@ _OTHER_KERNELS = {
 
 
 def own_kernel(kernel: str | Kernel) -> str | Kernel:
-    """Kernel as this package calls it: "gaussian" for "rbf"; an error for those that cannot be explained."""
+    """Our own name of a kernel: "gaussian" for "rbf"; an error for one that cannot be explained."""
     if not isinstance(kernel, str):
         return kernel
     if kernel in _OTHER_KERNELS:
@@ -80,7 +80,7 @@ _GAMMAS: dict[str, SigmaRule] = {"auto": _auto_sigma, "scale": "scale"}
 def sigma_of_bandwidth(
     bandwidth: float | str | None, sigma: SigmaRule, kernel: str | Kernel, q: float | None, merged: MergedRows
 ) -> SigmaRule:
-    """Bandwidth by that name, which is σ for all kernels; ``sigma`` if there is none.
+    """The parameter ``bandwidth``, which is σ for all kernels; ``sigma`` if it is not given.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def sigma_of_bandwidth(
     return float(bandwidth)
 
 
-# Of n rows with d variables, whatever their values are.
+# For n rows with d variables, whatever their values.
 _BANDWIDTHS: dict[str, Callable[[float, int], float]] = {
     "scott": lambda n, d: n ** (-1.0 / (d + 4)),
     "silverman": lambda n, d: (0.25 * n * (d + 2)) ** (-1.0 / (d + 4)),

@@ -1,4 +1,4 @@
-"""Columns that never varied in training: they have no scale to measure a deviation with."""
+"""Columns that never varied in training: they have no scale by which to measure a deviation."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyodd.compute.blocks import single_threaded_blas
-from whyodd.compute.training.gram import RadialPoints
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whyodd.compute.points import Points
+    from whyodd.compute.training.gram import RadialPoints
     from whyodd.kernels import Kernel
 
     Floats = NDArray[np.float64]
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 # Largest rounding of a similarity.
 _ROUNDING = 1e-6
-# A point is given up when its weight is this share of an even one, and falling.
+# A point is dropped when its weight is this share of an even one, and falling.
 _VANISHED = 1e-4
-# How much farther a step goes than the one before it, as long as that pays.
+# How much farther each step goes than the last one, as long as it helps.
 _STRETCH = 1.2
-# Products with matrices of fewer elements are not worth starting a second thread for.
+# Smaller products are not worth a second thread.
 _SMALL = 1 << 22
 
 
 @dataclass(frozen=True)
 class ExemplarSolution:
-    """Weights of the exemplars, and how good they are.
+    """Weights of the exemplars, and their quality.
 
     Attributes
     ----------
@@ -82,16 +82,18 @@ def exemplar_weights(
     -------
     ExemplarSolution
     """
+    from whyodd.compute.training.gram import RadialPoints
+
     points = RadialPoints.of(rows, kernel, rounding=_ROUNDING)
     w = weights / weights.sum()
     climb = _Climb(points, w, np.arange(len(points)), w.copy(), memory_mb)
-    # Half of it for the points that are left: what those given up add, and rounding, seldom take the rest.
+    # Half of it for the remaining points; dropped ones and rounding seldom use up the rest.
     gap, target = np.inf, 0.5 * tol
     while climb.n_iter < max_iter:
         with climb.threads():
             climb.until(target, max_iter)
         alpha = climb.full_weights()
-        # Points that were given up are asked again: if one would help after all, it is taken back.
+        # Dropped points are checked again: one that would help after all returns.
         gradient = points.gram_product(w / points.gram_product(alpha))
         gap = float(np.log(gradient.max()))
         if gap <= tol:
@@ -102,7 +104,7 @@ def exemplar_weights(
 
 
 class SimilarityMatrix:
-    """Similarities k_ij / k(0) of all n points to m of them, kept in float32 if they fit, else computed anew.
+    """Similarities k_ij / k(0) of all n points to m of them, kept in float32 if they fit, else recomputed.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ class _Climb:
         """Iterate until the gap over the active points is at most ``tol``; give up points on the way."""
         matrix = SimilarityMatrix(self.points, self.active, self.memory_mb)
         reached, eta = -np.inf, 1.0
-        careful = self.alpha  # where EM itself leads from the last accepted weights
+        careful = self.alpha  # the result of EM itself from the last accepted weights
         while self.n_iter < max_iter:
             self.n_iter += 1
             g = matrix.forward(self.alpha)
@@ -184,7 +186,7 @@ class _Climb:
         return alpha
 
     def joined_by(self, others: Indices, share: float) -> _Climb:
-        """Take other points in, with a ``share`` of the weight in all; from now on none is given up."""
+        """Add other points, with a ``share`` of the weight in all; from now on none is dropped."""
         alpha = self.full_weights()
         if others.size:
             alpha *= 1.0 - share

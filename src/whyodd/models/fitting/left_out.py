@@ -1,4 +1,4 @@
-"""Scores of training rows without themselves: a row that is a center would find itself normal."""
+"""Scores of training rows without themselves, since a row that is a center would look normal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def some_rows(n: int, most: int) -> Indices:
 def log_inlierness_without(
     rows: Points, alpha: Floats, shares: Floats, kernel: Kernel, chosen: Indices
 ) -> Floats:
-    """Log-inlierness of rows, each without its own share of the weights: nothing is subtracted from a sum.
+    """Log-inlierness of rows, each without its own share of the weights, computed without subtraction.
 
     With the weight α_i of the center that a row is, its own share s_i of it (less than α_i where copies of
     the row, or other rows, have a part in it) and g' of the other centers alone, weights normalised: g = ((1
@@ -51,11 +51,11 @@ def log_inlierness_without(
     centers = np.flatnonzero(alpha)
     own = np.full(len(alpha), -1, dtype=np.intp)
     own[centers] = np.arange(len(centers))
-    # A center with all of the weight cannot be left out: nothing else is there to compare with.
+    # A center with all of the weight cannot be left out, since nothing else could be compared with.
     own[alpha >= 1.0 - 1e-12] = -1
     network = DistanceNetwork(rows[centers], kernel=kernel, log_weights=np.log(alpha[centers]))
     others = network.assign(rows[chosen], own=own[chosen]).log_inlierness
     weight, share = (np.where(own < 0, 0.0, values)[chosen] for values in (alpha, shares))
-    with np.errstate(divide="ignore"):  # nothing is left of most centers
+    with np.errstate(divide="ignore"):  # most centers have nothing left
         rest = np.log(np.maximum(weight - share, 0.0)) + kernel.log_height
     return np.asarray(np.logaddexp(others + np.log1p(-weight), rest) - np.log1p(-share))

@@ -1,4 +1,4 @@
-"""Equal rows made into one with their weights added: the same problem, in an order of its own."""
+"""Equal rows merged into one with their weights added: the same problem, in an order of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MergedRows:
-    """Distinct rows with positive weights, and how to get back to the rows given.
+    """Distinct rows with positive weights, and how to return to the given rows.
 
     Attributes
     ----------
@@ -47,29 +47,37 @@ class MergedRows:
 
 
 def merge_equal_rows(X: Points, sample_weight: NDArray[np.float64] | None = None) -> MergedRows:
-    """Merge equal rows of X (n, d) and leave out those without weight.
+    """Merge equal rows of X (n, d), and drop those without weight.
 
     Rows with weights, and rows repeated instead, give the very same result, whatever their order.
     """
     X = canonical(X)
     hashes = row_hashes(X)
-    if sample_weight is None and np.unique(hashes).size == hashes.size:
-        return MergedRows(X, None)
+    if sample_weight is None:
+        ordered = np.sort(hashes)
+        if (ordered[1:] != ordered[:-1]).all():
+            return MergedRows(X, None)
     given = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     used = np.flatnonzero(given > 0.0)
-    first, which = _distinct(X, used)
+    first, which = _distinct(X[used], hashes[used])
     all_which = np.zeros(X.shape[0], dtype=np.intp)
     all_which[used] = which
     weights = np.asarray(np.bincount(which, given[used], first.size), dtype=np.float64)
     return MergedRows(X[used[first]], weights, all_which, given)
 
 
-def _distinct(X: Points, used: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions in ``used`` of one row of each kind, in an order of values alone, and the kind of each."""
+def _distinct(X: Points, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of one row of each kind, in an order of values alone, and the kind of each."""
     if not is_sparse(X):
-        _, first, which = np.unique(X[used], axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        first, which = order[is_new], np.empty(order.size, dtype=np.intp)
+        which[order] = np.cumsum(is_new) - 1
+        if not np.array_equal(X, X[first][which]):  # two rows with one hash
+            _, first, which = np.unique(X, axis=0, return_index=True, return_inverse=True)
         return first, which.ravel()
-    keys = [_sparse_key(X, i) for i in used]
+    keys = [_sparse_key(X, i) for i in range(X.shape[0])]
     kinds = {key: kind for kind, key in enumerate(sorted(set(keys)))}
     which = np.array([kinds[key] for key in keys], dtype=np.intp)
     _, first = np.unique(which, return_index=True)

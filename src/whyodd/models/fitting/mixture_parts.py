@@ -1,4 +1,4 @@
-"""Gaussian components as the parts of a distance network: one place for our mixtures and for fitted ones."""
+"""Gaussian components as parts of a distance network, for our mixtures and for those of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many neighbours a row can have."""
+"""The possible number of neighbours."""
 
 from __future__ import annotations
 

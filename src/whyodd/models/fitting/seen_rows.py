@@ -1,4 +1,4 @@
-"""Rows that came part by part: those that are kept, and what is known of all of them."""
+"""Rows that arrive part by part: the kept ones, and what is known about all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """A sample of all rows that came, in their order, and what is known of all.
+    """A sample of all rows so far, in order, and what is known about all of them.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class SeenRows:
         origin: float = 0.0,
         with_moments: bool = False,
     ) -> SeenRows:
-        """Rows (n, d) that came after ``first_row`` others; ``origin`` is when rows began to be forgotten."""
+        """Rows (n, d) that follow ``first_row`` others; ``origin`` is when forgetting began."""
         n = X.shape[0]
         sample, kept = PrioritySample.draw(
             n, capacity, first_row=first_row, half_life=forget, origin=origin, weights=weights
@@ -73,24 +73,24 @@ class SeenRows:
 
     @property
     def weights(self) -> Floats | None:
-        """What each row of the sample counts (k,); None if all count alike."""
+        """Weight of each row of the sample (k,); None if all are equal."""
         weights = self.sample.estimated_weights
         return None if np.all(weights == weights[:1]) else weights
 
     def forgetting(self, half_life: float, *, by_weight: bool) -> SeenRows:
-        """The same rows, which are forgotten from now on: ``by_weight``, or by leaving them out."""
+        """The same rows, from now on with forgetting: ``by_weight``, or by dropping rows."""
         sample = self.sample.forgetting(half_life)
         if by_weight and sample.weights is None:
             sample = replace(sample, weights=np.ones(sample.keys.size))
         return replace(self, sample=sample)
 
     def without_rows(self) -> SeenRows:
-        """What is known of all rows alone."""
+        """Only what is known about all rows."""
         none, _ = PrioritySample.draw(0, self.sample.capacity)
         return replace(self, rows=self.rows[:0], sample=replace(none, now=self.sample.now))
 
     def then(self, later: SeenRows) -> SeenRows:
-        """These rows and those that came later."""
+        """These rows and later ones."""
         sample, kept = self.sample.merge(later.sample)
         stack = sparse.vstack if is_sparse(self.rows) else np.concatenate
         extents = [seen.extent for seen in (self, later) if seen.extent is not None]

@@ -1,4 +1,4 @@
-"""Where to cut the scores of a model that has no boundary of its own."""
+"""Thresholds for models that have no boundary of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# How often a normal row is called an outlier unless people say otherwise.
+# How often a normal row is called an outlier by default.
 USUAL_SHARE = 0.1
 # Rows scored for a threshold: 2,000 put a share of 0.1 within 0.007 or so.
 _SCORED_ROWS = 2000

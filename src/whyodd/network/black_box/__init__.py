@@ -1,1 +1,1 @@
-"""Scores of unknown inside: a function, its student, its samples."""
+"""Scores of functions whose inside is unknown: a function, its student, its samples."""

@@ -1,4 +1,4 @@
-"""A function of unknown inside as a member of the waist: its own score, by a student or by samples."""
+"""A function whose inside is unknown as a member of the waist: its own score, by a student or samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyodd.compute.points import to_dense
-from whyodd.compute.soft.passes import Scores
+from whyodd.compute.work import Scores
 from whyodd.inputs.matrices import as_matrix
 from whyodd.network.waist import Decomposition, offers
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Function = Callable[[Floats], Floats]
 
-# What the normal rows tell, whatever the function is.
+# Capabilities that normal rows provide, whatever the function is.
 _OF_NORMAL_ROWS = frozenset({"centers", "expected", "neighbors", "save"})
 
 
@@ -33,7 +33,7 @@ _OF_NORMAL_ROWS = frozenset({"centers", "expected", "neighbors", "save"})
 class FunctionScore:
     """Score of a function f: o(x) = f(x) - low, all of it unexplained.
 
-    The normal rows that came with it are its centers: they tell what is expected, in words.
+    The normal rows that came with it are its centers: they say what is expected, in words.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class FunctionScore:
     verdict: Verdict | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A file holds no code: what is kept of the function is what was learned of it.
+        # A file contains no code: only what was learned about the function is kept.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"function": None}
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What normal rows tell; and that nothing is known of variables holds before any map."""
+        """What normal rows provide, and ``through``, since without knowledge of variables any map will do."""
         return _OF_NORMAL_ROWS | {"through"}
 
     @property
@@ -79,7 +79,7 @@ class FunctionScore:
 
     @property
     def weights(self) -> Floats:
-        """(m,) all normal rows count alike."""
+        """(m,) equal weights of all normal rows."""
         return self.neighborhood.weights
 
     @property
@@ -94,7 +94,7 @@ class FunctionScore:
 
     @property
     def rows(self) -> None:
-        """Which rows of training the normal ones are is not known."""
+        """None, because the training rows that the normal ones are is unknown."""
         return
 
     def own(self, X: Any) -> Floats:
@@ -117,7 +117,7 @@ class FunctionScore:
         return np.asarray(self.own(X) - self.low)
 
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
-        """Nothing is known of the variables."""
+        """No relevance, since nothing is known about the variables."""
         o = self.outlierness(X)
         d = self.n_features if through is None else through.n_inputs
         return Decomposition(np.zeros((o.size, d)), o.copy(), o)
@@ -160,16 +160,16 @@ class DistilledScore(FunctionScore):
 
     @property
     def r2(self) -> float:
-        """R² of the student on rows that it did not see."""
+        """R² of the student on rows that it has not seen."""
         return -np.inf if self.fidelity is None else self.fidelity["r2"]
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Also through a linear map, if the student goes there."""
+        """Adds a linear map, if the student supports one."""
         return _OF_NORMAL_ROWS | ({"through"} if offers(self.student, "through") else set())
 
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
-        """Relevance as the student has it, outlierness as the function has it."""
+        """The student's relevance, the function's outlierness."""
         o = self.outlierness(X)
         values = to_dense(as_matrix(X).values)
         found = self.student.decompose(values, through=through).relevance
@@ -200,11 +200,11 @@ class SampledScore(FunctionScore):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What normal rows tell."""
+        """What normal rows provide."""
         return _OF_NORMAL_ROWS
 
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
-        """The values that were sampled for these rows."""
+        """The values sampled for these rows."""
         if through is not None:
             raise ValueError(
                 "Shapley values were sampled at the function's own input, so they cannot be passed "

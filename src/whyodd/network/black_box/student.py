@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# In scales: where a value is as good as infinitely far away to a term that ends.
+# In scales: where a bounded term treats a value as infinitely far away.
 _END = 4.0
 # How many levels of a member's usual outlierness it takes until a bent one ends: at once, and later.
 _SOON, _LATE = 1.0, 4.0
@@ -172,12 +172,12 @@ class Student:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """It goes through a linear map if all of its parts do."""
+        """Supports a linear map if all of its parts do."""
         goes = self.terms is None and all(offers(part.score, "through") for part in self.parts)
         return frozenset({"save", "through"} if goes else {"save"})
 
     def outlierness(self, X: Any) -> Floats:
-        """What the student takes the outlierness for (n,)."""
+        """The student's prediction of the outlierness (n,)."""
         return self.decompose(X).outlierness
 
     def decompose(

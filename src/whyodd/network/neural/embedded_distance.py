@@ -1,4 +1,4 @@
-"""Rows where a network puts them: the distance to a center there, of deep one-class models."""
+"""Distance to a center in the space of a network: the score of deep one-class models."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ class EmbeddedDistance:
         return Decomposition(relevance, left, (gaps**2).sum(axis=1))
 
     def expected(self, X: Any) -> Floats:
-        """What relevance is relative to (n, d): the training mean, or 0 if columns are not standardised."""
+        """Reference of relevance (n, d): the training mean, or 0 if columns are not standardised."""
         z = self.entry.forward(X)
         return self.entry.backward(np.zeros_like(z))

@@ -1,4 +1,4 @@
-"""Rows against what a network makes of them: the reconstruction error of an autoencoder, by variable."""
+"""The reconstruction error of an autoencoder, by variable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Network(Protocol):
     """A function of rows."""
 
     def forward(self, X: Any) -> Floats:
-        """What it gives (n, k) for rows (n, d)."""
+        """The output (n, k) for rows (n, d)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Any module of torch as a member of the waist: a score of rows, or a network that gives rows back.
+"""Any torch module as a member of the waist: one that scores rows, or one that reconstructs them.
 
 torch is imported inside functions alone: who has a module has it.
 """
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Where a module is told by its class, without importing torch.
+# Path of the class that identifies a module without importing torch.
 MODULE = "torch.nn.modules.module.Module"
-# Rows that pass through a module at once.
+# Rows passed through a module at once.
 _BLOCK = 4096
-# Share of o that a piece of the way may miss; a hundred pieces with kinks miss less than a thousandth of it.
+# Share of o that a piece of the path may miss; a hundred pieces with kinks miss less than a thousandth of it.
 _TOLERANCE = 1e-5
-# Differences of scores are this many roundings apart anyhow.
+# Differences of scores below this many roundings are meaningless.
 _ROUNDINGS = 16.0
 
 
@@ -53,7 +53,7 @@ class TorchNetwork:
 
     @classmethod
     def of(cls, module: Any) -> TorchNetwork:
-        """A copy of a module, so that training it further does not change what is explained."""
+        """A copy of a module, so that further training does not change the explained one."""
         return cls(copy.deepcopy(module).eval())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -61,11 +61,11 @@ class TorchNetwork:
         return TorchNetwork, (self.module,)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What save() asks: a module is code, and no file of whyodd holds any.
+        # Refuse save(): a module is code, and no file of whyodd contains code.
         raise TypeError("a torch module is code; save it with torch.save, and explain it again after loading")
 
     def forward(self, X: Any) -> Floats:
-        """What the module gives (n, ...) for rows (n, d)."""
+        """The module's output (n, ...) for rows (n, d)."""
         torch = _torch()
         with torch.no_grad():
             found = [self.module(self._tensor(rows)) for rows in _blocks(X)]
@@ -110,14 +110,14 @@ class TorchNetwork:
 
 @dataclass(frozen=True, eq=False)
 class ModuleReconstruction(NetworkReconstruction):
-    """Reconstruction error of a module that gives rows back: o = ‖x - x̂‖, R_i = (x_i - x̂_i)² / o."""
+    """Reconstruction error of a module that reconstructs rows: o = ‖x - x̂‖, R_i = (x_i - x̂_i)² / o."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"expected"})
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleScore:
-    """Score f of a module over that of its most normal row: o = f(x) - min f, by integrated gradients.
+    """Score f of a module relative to that of its most normal row: o = f(x) - min f, by integrated gradients.
 
     R_i = (x_i - r_i) ∫₀¹ ∂f/∂x_i dt on the way from r, the nearest of the normal rows with a score up to
     their median; single R_i may be below 0. What r itself has, f(r) - min f, is unexplained, and so is what
@@ -155,7 +155,7 @@ class ModuleScore:
         return self.network.value(self._rows(X)) - self.least
 
     def decompose(self, X: Any) -> Decomposition:
-        """Integrated gradients (n, d), what is left, o, and the share of o that the integral misses."""
+        """Integrated gradients (n, d), the rest, o, and the share of o that the integral misses."""
         rows = self._rows(X)
         start = self.expected(rows)
         score, at_start = self.network.value(rows), self.network.value(start)
@@ -183,7 +183,7 @@ class ModuleScore:
 
 
 def module_score(module: Any, normal: Any) -> ModuleScore | ModuleReconstruction:
-    """Member of the waist of a module that scores rows, or gives them back.
+    """Member of the waist for a module that scores rows, or reconstructs them.
 
     Parameters
     ----------

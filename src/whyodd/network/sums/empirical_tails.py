@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-# A third moment below this part of what it sums up may have lost its sign to rounding: each of up to 10^7
-# terms rounds by 1e-16 of its size, and does so the one way as often as the other.
+# A third moment below this part of the sum of its terms may have lost its sign to rounding: each of up to
+# 10^7 terms rounds by 1e-16 of its size, up as often as down.
 _DOUBTFUL = 1e-11
 
 
@@ -32,7 +32,7 @@ class EmpiricalTails(Rebuilt):
     row that leaves itself out is scored among all training rows.
 
     The skewness that some of these terms ask for is that of the same values. Its sign is found by updating
-    moments with the row, in O(1). Where rounding might decide it, it is computed anew as PyOD does, in the
+    moments with the row, in O(1). Where rounding might decide it, it is recomputed as PyOD does, in the
     order of the rows.
 
     Parameters
@@ -86,7 +86,7 @@ class EmpiricalTails(Rebuilt):
         signs[is_same] = moments.skewness
         constant = moments.is_constant & (x == moments.center)
         signs[constant] = 0.0
-        # As SciPy, which takes columns for constant that vary by rounding only.
+        # Like SciPy, which treats columns that vary only by rounding as constant.
         level, variance = np.abs(moments.center + mean), second / count - mean**2
         doubtful = ~(is_same | constant) & ~((np.abs(m3) > _DOUBTFUL * size) & (variance > 1e-24 * level**2))
         if doubtful.any():
@@ -107,7 +107,7 @@ class EmpiricalTails(Rebuilt):
 
     @property
     def _width(self) -> int:
-        # NumPy sums up a single column in another order than several, and rounds in another way.
+        # NumPy sums a single column in another order than several, and so rounds differently.
         return min(int(self.training.shape[1]), 2)
 
     @cached_property

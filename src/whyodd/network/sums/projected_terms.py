@@ -83,7 +83,7 @@ class ProjectedTerms(Rebuilt):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """A row is expected only if it is known."""
+        """The expected row is offered only if it is known."""
         return frozenset({"save", "through", *(["expected"] if self.is_usual else [])})
 
     @property

@@ -1,4 +1,4 @@
-"""What a linear map loses of a row: squared errors of its reconstruction."""
+"""The error of reconstructing a row after a linear map: squared errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Components that an iteration has found are orthogonal to about this part.
+# Components found by iteration are orthogonal to about this part.
 _ROUNDING = 1e-9
 
 

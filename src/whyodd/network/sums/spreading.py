@@ -1,4 +1,4 @@
-"""Terms of linear combinations of variables, spread over the variables."""
+"""Terms of linear combinations of variables, divided among the variables."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def spread(
         columns = matrix.indices[start:stop]
         moves = np.column_stack([differences[:, columns] * matrix.data[start:stop], outside[:, k]])
         shares = _shares(moves)
-        # What no variable has moved: beyond the reach of the map, or a term at the usual value itself.
+        # The part that no variable moves: beyond the reach of the map, or a term at the usual value itself.
         unexplained += terms[:, k] * np.where(shares.any(axis=1), shares[:, -1], 1.0)
         relevance[:, columns] += terms[:, [k]] * shares[:, :-1]
     return relevance, unexplained
 
 
 def _shares(moves: Floats) -> Floats:
-    """Parts (n, k) of those moves that go the way of their sum; all 0 where the sum is."""
+    """Parts (n, k) of the moves in the direction of their sum; all 0 where the sum is."""
     way = np.sign(moves.sum(axis=1, keepdims=True))
     along = np.maximum(way * moves, 0.0)
     total = along.sum(axis=1, keepdims=True)

@@ -60,7 +60,7 @@ class TermsScore(Rebuilt):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Rows can be left out if the terms know rows."""
+        """Rows can be left out if the terms have training rows."""
         own = () if self.n_rows is None else ("leave_out",)
         return frozenset({"expected", "save", "through", *own})
 
@@ -71,7 +71,7 @@ class TermsScore(Rebuilt):
 
     @property
     def centers(self) -> Any:
-        """Training rows (m, d) that the terms are relative to; None if they know none."""
+        """Training rows (m, d) that the terms are relative to; None if they have none."""
         return getattr(self.terms, "training", None)
 
     @property

@@ -1,4 +1,4 @@
-"""Features of images: what windows look at in place of pixels."""
+"""Features of images, which windows can look at instead of pixels."""
 
 from whyodd.patches.features.deep import DeepFeatures
 from whyodd.patches.features.function import FunctionFeatures

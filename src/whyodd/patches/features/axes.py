@@ -1,4 +1,4 @@
-"""Maps along one axis, as small matrices: what an image and its places have to do with each other.
+"""Maps along one axis, as small matrices: between the pixels of an image and its places.
 
 Images are mapped axis by axis, so that a matrix of (outputs, inputs) along each says it all. What makes
 features are weighted means: rows sum to 1. What brings relevance back gives all of it away: columns sum to 1.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def local_means(size: int, reach: int = 1) -> Matrix:
-    """(size, size) mean over the places within ``reach``, of fewer at the ends."""
+    """(size, size) mean over the places within ``reach``, over fewer at the ends."""
     places = np.arange(size)
     near = (np.abs(places[:, None] - places) <= reach).astype(np.float64)
     return np.asarray(near / near.sum(axis=1, keepdims=True))
@@ -47,7 +47,7 @@ def interpolation(fine: int, coarse: int) -> Matrix:
 
 
 def cells(length: int, size: int) -> Matrix:
-    """(length, size) equal parts of ``length`` pixels for ``size`` places; pixels between two are shared.
+    """(length, size) equal parts of ``length`` pixels for ``size`` places; a pixel on a border is shared.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def along_both(rows: Matrix, values: NDArray[np.floating], columns: Matrix) -> N
 
 
 def _along_first(matrix: Matrix, values: NDArray[np.floating]) -> NDArray[Any]:
-    """The first axis of ``values`` mapped; each output needs few inputs, so that zeros are left out."""
+    """Map the first axis of ``values``; each output needs few inputs, so the product is sparse."""
     few, rest = sparse.csr_array(matrix.astype(values.dtype)), values.shape[1:]
     flat = values.reshape(len(values), math.prod(rest))
     return np.asarray(few @ flat).reshape(len(matrix), *rest)
@@ -99,13 +99,13 @@ def on_grid(
 
 
 def shrunk(image: NDArray[np.floating], longest: int) -> NDArray[np.floating]:
-    """An image (H, W, C) whose longer side is at most ``longest``: means over what each new pixel covers."""
+    """An image (H, W, C) whose longer side is at most ``longest``: means over the area of each new pixel."""
     height, width = image.shape[:2]
     ratio = longest / max(height, width)
     if ratio >= 1.0:
         return image
     sizes = [max(round(length * ratio), 1) for length in (height, width)]
-    # One channel at a time: sums in double precision of all of a large image take room.
+    # One channel at a time, because double-precision sums of a large image take much memory.
     channels = [
         _means_along(_means_along(one, 0, sizes[0]), 1, sizes[1]) for one in np.moveaxis(image, -1, 0)
     ]
@@ -113,7 +113,7 @@ def shrunk(image: NDArray[np.floating], longest: int) -> NDArray[np.floating]:
 
 
 def _means_along(image: NDArray[np.floating], axis: int, size: int) -> NDArray[np.floating]:
-    """Means over ``size`` equal parts of an axis; pixels between two parts count for both by their share."""
+    """Means over ``size`` equal parts of an axis; a pixel on a border counts for both by its share."""
     length = image.shape[axis]
     sums = np.cumsum(image, axis=axis, dtype=np.float64)
     sums = np.concatenate([np.zeros_like(sums.take([0], axis=axis)), sums], axis=axis)

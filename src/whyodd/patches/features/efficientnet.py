@@ -60,7 +60,7 @@ class Block:
 
     @property
     def width(self) -> int:
-        """Channels inside."""
+        """Number of channels inside."""
         return self.inputs * self.expansion
 
     @property
@@ -91,13 +91,13 @@ class Layer:
     groups: int = 1
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of what a file holds of it."""
+        """Names and shapes of its tensors in the file."""
         vectors = ("weight", "bias", "running_mean", "running_var")
         found: dict[str, tuple[int, ...]] = {f"{self.convolution}.weight": self.shape}
         return found | {f"{self.norm}.{name}": self.shape[:1] for name in vectors}
 
     def folded(self, weights: Weights) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Kernel and bias of the one convolution that both are together."""
+        """Kernel and bias of the single convolution that the two make together."""
         scale, shift, mean, variance = (
             weights[f"{self.norm}.{name}"].astype(np.float64)
             for name in ("weight", "bias", "running_mean", "running_var")
@@ -120,7 +120,7 @@ STEM = Layer("_conv_stem", "_bn0", (_STEM, _COLOURS, 3, 3), stride=2)
 
 
 def expected_tensors() -> dict[str, tuple[int, ...]]:
-    """Names and shapes of all that the file of weights must hold, apart from counters of batches."""
+    """Names and shapes of everything that the file of weights must hold, except batch counters."""
     head = Layer("_conv_head", "_bn1", (_HEAD, BLOCKS[-1].outputs, 1, 1))
     inside = [layer for place, block in enumerate(BLOCKS) for layer in block.layers(place)]
     found: dict[str, tuple[int, ...]] = {"_fc.weight": (_CLASSES, _HEAD), "_fc.bias": (_CLASSES,)}
@@ -131,7 +131,7 @@ def expected_tensors() -> dict[str, tuple[int, ...]]:
 
 @lru_cache(maxsize=1)
 def load_weights() -> dict[str, NDArray[np.float32]]:
-    """Weights of the installed package, whose code is not run."""
+    """Weights from the installed package, whose code is not run."""
     path = _weights_path()
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != _SHA256:
@@ -143,7 +143,7 @@ def load_weights() -> dict[str, NDArray[np.float32]]:
 
 
 def checked_weights(tensors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float32]]:
-    """The tensors, if they are those of this network."""
+    """The tensors, after a check that they are those of this network."""
     found = {name: values for name, values in tensors.items() if not name.endswith(".num_batches_tracked")}
     expected = expected_tensors()
     if found.keys() != expected.keys():
@@ -168,7 +168,7 @@ def _weights_path() -> Path:
 
 
 def graph_bytes(weights: Weights, outputs: Sequence[int]) -> bytes:
-    """The network up to its last wanted block as an ONNX file; ``outputs`` of blocks are called "block 4"."""
+    """The network up to its last wanted block as an ONNX file; outputs are called "block 4" and so on."""
     graph = _Graph(weights)
     x = graph.convolve("image", STEM, bends=True)
     for place, block in enumerate(BLOCKS[: max(outputs) + 1]):
@@ -180,7 +180,7 @@ def graph_bytes(weights: Weights, outputs: Sequence[int]) -> bytes:
 
 
 class _Graph:
-    """Nodes of the graph and their weights, as they are added."""
+    """Nodes of the graph and their weights, added one by one."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -204,7 +204,7 @@ class _Graph:
         return f"{y} bent"
 
     def block(self, x: str, block: Block, place: int) -> str:
-        """A block; what comes out is called by its place."""
+        """A block; its output is named after its place."""
         *inner, last = block.layers(place)
         y, output = x, f"block {place}"
         for layer in inner:
@@ -216,7 +216,7 @@ class _Graph:
 
 
 def usual_variance(weights: Weights, place: int) -> float:
-    """Variance of what a block gives, summed over its channels, on the pictures the network was trained with.
+    """Variance of a block's output, summed over its channels, on the network's training pictures.
 
     Batch norm makes the variance of channel c over those pictures γ_c². The input of a residual block adds
     its own, as far as both vary independently.
@@ -231,7 +231,7 @@ def usual_variance(weights: Weights, place: int) -> float:
 
 
 def effective_width(weights: Weights, place: int) -> float:
-    """Standard deviation, in pixels, of the patch of the image that a place of a block's output answers to.
+    """Standard deviation, in pixels, of the patch of the image that a place of a block's output sees.
 
     A pixel that changes is spread by one kernel after the other. If weights are of random signs, the energy
     of the change is spread by the squares of the weights, and variances add up. Where a block adds its input

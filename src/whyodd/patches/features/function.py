@@ -1,4 +1,4 @@
-"""Features by any function."""
+"""Features computed by any function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FunctionFeatures:
-    """Features that a function makes of an image (H, W, C), whose pixels go from 0 to 255.
+    """Features that a function computes for an image (H, W, C) with pixels from 0 to 255.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What people pass as features."""
+"""The argument ``features`` as people give it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _is_torch_module(given: Any) -> bool:
 
 
 def pixel_unit(images: Sequence[NDArray[Any]]) -> float:
-    """What pixels are multiplied with to go from 0 to 255: by their type, or by their range if floats."""
+    """Factor that brings pixels to the range 0 to 255: from their type, or for floats from their range."""
     kinds = {image.dtype for image in images}
     if kinds == {np.dtype(bool)}:
         return 255.0

@@ -1,4 +1,4 @@
-"""Weights in torch's legacy file format, read without torch and without running anything that a file says.
+"""Weights in torch's legacy file format, read without torch and without executing anything in the file.
 
 Such a file is a row of five pickles (a magic number, a version, the machine's type sizes, the tensors, the
 keys of their storages) and the raw numbers of each storage. Pickles are programs. Here a small machine of its
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _VERSION = 1001
-# Numbers of all tensors together: far above the network this is for, far below what hurts.
+# Most numbers of all tensors together: far above this network's, far below what would hurt.
 _MOST_NUMBERS = 1 << 26
 _TYPES: dict[str, np.dtype[Any]] = {
     "torch FloatStorage": np.dtype("<f4"),
@@ -33,12 +33,12 @@ _NAMES = {_TABLE, _TENSOR, *_TYPES}
 
 
 class DamagedWeightsError(ValueError):
-    """A file of weights that is not what it should be."""
+    """The file of weights is not what it should be."""
 
 
 @dataclass(frozen=True)
 class _Name:
-    """Something that a pickle would import; here it stays a name."""
+    """A name that a pickle would import; here it stays a name."""
 
     path: str
 
@@ -52,7 +52,7 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Numbers of a storage in the shape ``stored``, whose axes are those of the tensor in some ``order``."""
+    """Numbers of a storage in the shape ``stored``, whose axes are the tensor's in some ``order``."""
 
     storage: _Storage
     stored: tuple[int, ...]
@@ -106,7 +106,7 @@ def _read_storage(stream: BytesIO, storage: _Storage) -> np.ndarray[Any, Any]:
 
 
 def _read_pickle(stream: BytesIO) -> Any:
-    """What one pickle describes."""
+    """The object that one pickle describes."""
     machine = _Machine()
     for instruction, argument, _ in pickletools.genops(stream):
         if instruction.name == "STOP":
@@ -188,7 +188,7 @@ class _Machine:
             raise ValueError("it calls something that does not describe a tensor")
 
     def build(self, _: Any) -> None:
-        """Attributes of a table (versions of layers): nothing that numbers need."""
+        """Ignore attributes of a table (versions of layers), which the numbers do not need."""
         self.pop()
         if not isinstance(self.stack[-1], dict):
             raise TypeError("it gives attributes to an object that is not a table")
@@ -201,7 +201,7 @@ class _Machine:
 
 
 def _tensor(storage: Any, offset: Any, shape: Any, strides: Any, needs_gradient: Any, hooks: Any) -> _Tensor:
-    """A tensor that is all of its storage, with its axes in any order."""
+    """A tensor that fills all of its storage, with its axes in any order."""
     if not isinstance(storage, _Storage) or offset != 0 or needs_gradient is not False or hooks != {}:
         raise ValueError("a tensor is described in an unknown way")
     sizes, steps = tuple(map(_count, shape)), tuple(map(_count, strides))

@@ -1,4 +1,4 @@
-"""ONNX files of others, looked at before anything runs them.
+"""Checks other people's ONNX files before anything runs them.
 
 An ONNX file may name other files of the computer as its weights, ask for functions that are not its own, or
 loop for ever. Here its parts are walked through as the format has them (numbers of fields are those of
@@ -25,11 +25,11 @@ _DIMENSIONS, _EXTERNAL, _LOCATION = 1, 13, 14
 
 
 class UnsafeNetworkError(ValueError):
-    """An ONNX file that is damaged, or holds what a plain network does not need."""
+    """The ONNX file is damaged, or holds something that a plain network does not need."""
 
 
 def check_network(content: bytes, name: str) -> None:
-    """Raise an ``UnsafeNetworkError`` unless the file is a plain network that holds all it needs."""
+    """Raise an ``UnsafeNetworkError`` unless the file is a plain network that contains all it needs."""
     try:
         _check_model(memoryview(content))
     except (ValueError, IndexError) as error:
@@ -77,7 +77,7 @@ def _check_node(node: memoryview, size: int) -> None:
 
 
 def _check_tensor(tensor: memoryview, size: int) -> None:
-    """All numbers of a tensor stand in the file itself."""
+    """Check that all numbers of a tensor are in the file itself."""
     dimensions: list[int] = []
     for field, content in _fields(tensor):
         if field == _EXTERNAL or (field == _LOCATION and content != 0):

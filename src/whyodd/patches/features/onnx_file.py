@@ -1,4 +1,4 @@
-"""Features of any network that is saved as an ONNX file."""
+"""Features of any network saved as an ONNX file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OnnxFeatures:
         seen = as_colours(image) if len(self.mean) == 3 else as_colours(image).mean(axis=-1, keepdims=True)
         normed = ((seen - np.array(self.mean)) / np.array(self.scale)).astype(np.float32)
         maps = _run(self.path, np.ascontiguousarray(normed.transpose(2, 0, 1))[None])
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused next
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused next
             features = _on_finest_grid(maps)
         return checked_map(features, self.path)
 
@@ -68,7 +68,7 @@ class OnnxFeatures:
 
 
 def _on_finest_grid(maps: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Maps (F, h, w) side by side (h, w, F) at the most places of any."""
+    """Maps (F, h, w) side by side (h, w, F), on the finest grid of any."""
     height, width = (max(each.shape[axis] for each in maps) for axis in (1, 2))
     placed = [
         along_both(
@@ -96,7 +96,7 @@ def _run(path: str, image: NDArray[np.float32]) -> list[NDArray[np.float32]]:
 
 @lru_cache(maxsize=2)
 def _session(path: str, _changed: int) -> Any:
-    """The network of a file, which is read once: what was checked is what runs."""
+    """The network of a file, which is read once, so that the checked bytes are the ones that run."""
     content = Path(path).read_bytes()
     check_network(content, path)
     try:

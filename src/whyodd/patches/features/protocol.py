@@ -1,4 +1,4 @@
-"""What turns an image into a map of features, and brings relevance of features back onto its pixels."""
+"""The interface that turns an image into a map of features, and relevance back onto its pixels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Features(Protocol):
 
 
 def as_colours(image: Floats) -> Floats:
-    """An image (H, W, C) in red, green and blue: grey thrice, without how opaque it is."""
+    """An image (H, W, C) in red, green and blue: grey repeated three times, opacity dropped."""
     channels = image.shape[-1]
     if image.ndim != 3 or channels not in (1, 2, 3, 4):
         raise ValueError(f"Expected a grey or colour image, (H, W, 1) or (H, W, 3), got shape {image.shape}.")

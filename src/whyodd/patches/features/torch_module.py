@@ -1,4 +1,4 @@
-"""Features of a torch module, whose gradients tell the pixels that matter."""
+"""Features of a torch module, whose gradients show which pixels matter."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _places_first(found: Any) -> Any:
 
 
 class _in_evaluation:  # noqa: N801, as a context it reads as words
-    """A module in evaluation mode, and then as it was."""
+    """Puts a module into evaluation mode, and restores its mode afterwards."""
 
     def __init__(self, module: Any) -> None:
         self.modes = {each: each.training for each in module.modules()}

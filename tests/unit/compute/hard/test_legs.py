@@ -11,7 +11,7 @@ from whyodd.compute.points import as_compiled
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    m=st.sampled_from([1, 2, 17, 255, 256, 700]),
+    m=st.sampled_from([1, 2, 17, 255, 256, 700, 3_000]),
     share=st.floats(0.0, 1.0),
     is_coarse=st.booleans(),
     is_sorted=st.booleans(),

@@ -8,8 +8,9 @@ import pytest
 from reference import oracle
 from whyodd.compute.soft.block import pool_block
 from whyodd.compute.soft.centers import prepare
-from whyodd.compute.soft.passes import Scores, _multiply
+from whyodd.compute.soft.passes import _multiply, _views
 from whyodd.compute.soft.row import Direct
+from whyodd.compute.work import Scores
 from whyodd.kernels import Exponential
 
 KERNEL = Exponential(q=2.0, sigma=1.5)
@@ -33,7 +34,7 @@ class Block:
         pool = centers.pool._replace(patience=np.inf)._replace(**changed)
         self.scores = Scores.empty(n)
         self.is_done = pool_block(
-            block.products, block.rows, pool, self.scores.at(slice(None)), explaining, direct
+            block.products, block.rows, pool, _views(self.scores, slice(None)), explaining, direct
         )
         self.table, self.direct = block.products, direct.relevance
         # What is explained by each center, as far as it is left to the weights.

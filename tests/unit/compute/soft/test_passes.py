@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from reference import oracle
 from whyodd.compute.soft import passes
 from whyodd.compute.soft.centers import prepare
+from whyodd.compute.work import Work
 from whyodd.kernels import Exponential, Student
 from whyodd.network.distance_network import DistanceNetwork
 
@@ -145,7 +146,7 @@ def test_giving_up_float32_midway_gives_the_right_numbers(kernel):
     ready = prepare(centers, log_weights, kernel, dtype=FLOAT32)
     own = np.full(len(X), -1, dtype=np.intp)
     # Blocks of a few rows, so that some are done in float32 and some are not.
-    work = passes.Work(n_jobs=1, memory_mb=0.05)
+    work = Work(n_jobs=1, memory_mb=0.05)
     passes.decompose(X[:600], own[:600], ready, work)
     assert "widened" not in ready.__dict__
     relevance, scores = passes.decompose(X, own, ready, work)
@@ -240,7 +241,7 @@ def test_what_is_consumed_covers_every_row_in_the_order_of_the_given_centers():
 @pytest.mark.parametrize("memory_mb", [0, -1, np.nan])
 def test_impossible_memory_is_a_clear_error(memory_mb):
     with pytest.raises(ValueError, match="memory_mb="):
-        passes.Work(memory_mb=memory_mb)
+        Work(memory_mb=memory_mb)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

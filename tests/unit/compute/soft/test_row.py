@@ -101,8 +101,14 @@ def test_pooling_gives_the_classes_outlierness_and_assignments(kernel, dtype):
 def test_explained_and_unexplained_parts_are_the_classes(kernel, dtype):
     row = Row(kernel, dtype)
     _, o, total = row.pooled()
-    weights, remainders = np.empty_like(row.p), np.empty_like(row.p)
-    unexplained = explain_row(row.scaled, row.e, row.p, total, o, row.pool.radial, weights, remainders)
+    weights = row.scaled.copy()
+    unexplained = explain_row(weights, row.e, row.p, total, o, row.pool.radial)
+    remainders = [
+        explain_row(
+            row.scaled[j : j + 1].copy(), row.e[j : j + 1], row.p[j : j + 1], total, o, row.pool.radial
+        )
+        for j in range(row.m)
+    ]
     p = row.p.astype(float) / total
     explained = kernel.explained(row.d2, o)
     scale = o * p.max()
@@ -135,9 +141,24 @@ def test_a_center_left_out_has_no_part_in_anything(name, own, dtype):
     np.testing.assert_allclose(log_g, expected, rtol=20 * np.finfo(dtype).eps)
     np.testing.assert_allclose(o, kernel.outlierness(expected, row.m - 1), rtol=100 * np.finfo(dtype).eps)
     assert row.p[own] == 0.0
-    out, rest = np.empty_like(row.p), np.empty_like(row.p)
-    explain_row(row.scaled, row.e, row.p, total, o, row.pool.radial, out, rest)
-    assert (out[own], rest[own]) == (0.0, 0.0)
+    explain_row(row.scaled, row.e, row.p, total, o, row.pool.radial)
+    assert row.scaled[own] == 0.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_nearest_center_with_next_to_no_weight_does_not_hide_the_others(name, dtype):
+    kernel = KERNELS[name](sigma=SIGMA)
+    row = Row(kernel, dtype)
+    log_alpha = np.zeros(row.m)
+    log_alpha[np.argmin(row.d2)] = -600.0
+    relative, log_alpha = log_alpha.astype(dtype), log_alpha - logsumexp(log_alpha)
+    pool = row.pool._replace(shifts=np.full(2, log_alpha.max()))
+    log_g, _, total = pool_row(row.scaled, -1, 0, relative, pool, pool.radial, row.e, row.p)
+    expected = logsumexp(log_alpha + kernel.log_similarity(row.d2))
+    np.testing.assert_allclose(log_g, expected, rtol=20 * np.finfo(dtype).eps)
+    exact = np.exp(log_alpha + kernel.log_similarity(row.d2) - expected)
+    np.testing.assert_allclose(row.p / total, exact, rtol=0, atol=20 * RELATIVE[dtype])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -20,7 +20,10 @@ def problem(seed, n, nu, kernel=None):
 
 
 def descend(dual, alpha, gradient, tol, max_steps=100_000):
-    return descend_by_pairs(dual.K.astype(np.float32), alpha, dual.upper, gradient, tol, max_steps)
+    K, slots = dual.K.astype(np.float32), np.arange(alpha.size)
+    steps, left, missing = descend_by_pairs(K, slots, alpha, dual.upper, gradient, tol, max_steps)
+    assert missing == -1
+    return steps, left
 
 
 @settings(max_examples=30)
@@ -103,3 +106,22 @@ def test_an_indefinite_matrix_ends_in_a_stationary_point(seed):
     assert left <= 1e-5
     assert violation(dual.K @ alpha, alpha, dual.upper) <= 2e-5
     assert alpha @ dual.K @ alpha <= start
+
+
+def test_rows_of_the_matrix_that_are_missing_are_asked_for():
+    dual, _, _ = problem(6, 300, 0.2)
+    alpha = np.clip(dual.total - (np.cumsum(dual.upper) - dual.upper), 0.0, dual.upper)
+    gradient = dual.K @ alpha
+    whole, whole_gradient = alpha.copy(), gradient.copy()
+    steps, left = descend(dual, whole, whole_gradient, 1e-5)
+    rows, slots, asked, done = np.empty((300, 300), np.float32), np.full(300, -1), [], 0
+    while True:
+        some, left_here, missing = descend_by_pairs(rows, slots, alpha, dual.upper, gradient, 1e-5, 100_000)
+        done += some
+        if missing < 0:
+            break
+        rows[len(asked)], slots[missing] = dual.K[missing], len(asked)
+        asked.append(missing)
+    assert len(set(asked)) == len(asked) < 300
+    assert (done, left_here) == (steps, left)
+    np.testing.assert_array_equal(alpha, whole)

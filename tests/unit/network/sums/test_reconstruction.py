@@ -49,5 +49,5 @@ def test_what_is_left_is_the_shortest_change_that_leaves_no_error():
     "wrong", [{"mean": MEAN[:3]}, {"encoder": AXES[:1]}, {"decoder": AXES.T}, {"mean": np.full(5, np.nan)}]
 )
 def test_what_does_not_fit_together_is_refused(wrong):
-    with pytest.raises(ValueError, match="of a ReconstructionError as finite numbers"):
+    with pytest.raises(ValueError, match=r"^Expected ReconstructionError\.\w+ as finite numbers"):
         ReconstructionError(**({"mean": MEAN, "encoder": AXES, "decoder": AXES} | wrong))

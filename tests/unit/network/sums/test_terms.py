@@ -70,11 +70,21 @@ def test_other_columns_are_refused():
         lambda: HistogramTerms([[0.0, np.nan]], [[1.0]], 0.5),
         lambda: HistogramTerms([[0.0, 1.0]], [[1.0]], -0.5),
         lambda: HistogramTerms([], [], 0.5),
-        lambda: RobustDeviations([0.0], [0.0]),
-        lambda: RobustDeviations([0.0, 1.0], [1.0]),
-        lambda: RobustDeviations([np.inf], [1.0]),
     ],
 )
-def test_what_does_not_fit_together_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"must h|^Expected .*, got "):
+def test_a_histogram_that_does_not_fit_together_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"^A histogram must have finite edges in order, a height for each"):
         wrong()
+
+
+@pytest.mark.parametrize(
+    ("medians", "spreads", "message"),
+    [
+        ([0.0], [0.0], r"spreads as finite numbers of at least .* of shape \(1,\), got values down to 0\.$"),
+        ([0.0, 1.0], [1.0], r"spreads as .* of shape \(2,\), got shape \(1,\)\.$"),
+        ([np.inf], [1.0], r"medians as finite numbers of shape \(any,\), got values down to inf\.$"),
+    ],
+)
+def test_deviations_that_do_not_fit_together_are_refused(medians, spreads, message):
+    with pytest.raises(ValueError, match=rf"^Expected RobustDeviations\.{message}"):
+        RobustDeviations(medians, spreads)

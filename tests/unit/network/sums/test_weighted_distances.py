@@ -51,5 +51,5 @@ def test_expects_the_points_by_their_part_in_the_relevance():
 )
 def test_what_does_not_fit_together_is_refused(wrong):
     right = {"points": POINTS, "weights": WEIGHTS, "mean": MEAN, "scale": SCALE}
-    with pytest.raises(ValueError, match="of a WeightedDistances as finite numbers"):
+    with pytest.raises(ValueError, match=r"^Expected WeightedDistances\.\w+ as finite numbers"):
         WeightedDistances(**(right | wrong))

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Indices = NDArray[np.intp]
 
-# Differences of this share of a change are rounding, of scaling back and forth or of a product.
+# Differences below this share of a change are rounding, from scaling or from a product.
 _ROUNDING = 1e-6
 _SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """q pairs of a row and a normal place to move it to.
+    """q pairs of a row and a normal place towards which it moves.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Pairs:
 
 
 class _Freedom(NamedTuple):
-    """How variables (q, V) can move: at all, by any part of the way, in their first column only."""
+    """How variables (q, V) can move: at all, partly, or only in their first column."""
 
     movable: Bools
     scalable: Bools
@@ -115,7 +115,7 @@ class Ground:
 
     @cached_property
     def owner(self) -> Indices:
-        """(columns,) the variable of each column; -1 for what no variable can make."""
+        """(columns,) the variable of each column; -1 for a column that no variable produces."""
         origin = self.variables.origin
         owner = np.arange(self.n_variables) if origin is None else origin
         return np.concatenate([owner, np.full(self.lifted.network.n_features - owner.size, -1)])
@@ -130,7 +130,7 @@ class Ground:
 
     @cached_property
     def n_columns(self) -> Indices:
-        """(V,) how many columns each variable has."""
+        """(V,) number of columns of each variable."""
         return np.bincount(self.owner[self.owner >= 0], minlength=self.n_variables)
 
     @cached_property
@@ -143,11 +143,11 @@ class Ground:
 
     @cached_property
     def read_numbers(self) -> Floats:
-        """(n, V) the numbers as they are read back from what reached the network."""
+        """(n, V) the numbers, read back from the rows as they reached the network."""
         return self.numbers_at(np.asarray(self.task.X), np.arange(len(self.raw)))
 
     def numbers_at(self, places: Floats, rows: Indices) -> Floats:
-        """(q, V) numbers of places (q, k) of the network in raw units; NaN for what is none, or unknown.
+        """(q, V) numbers of places (q, k) of the network in raw units; NaN if not a number, or unknown.
 
         ``rows`` (q,) are those that go there: their contexts say what numbers that are compared in one mean.
         """
@@ -161,11 +161,11 @@ class Ground:
 
     @cached_property
     def is_seen(self) -> Bools:
-        """(V,) variables that no linear map before the network blurs: one value, one place."""
+        """(V,) variables that no linear map before the network mixes: a value has exactly one place."""
         seen = np.ones(self.n_variables, dtype=bool)
         through = self.variables.through
         if through is not None:
-            # The diagonal of the projection B⁺B is 1 for a column that can be told from all others.
+            # The diagonal of the projection B⁺B is 1 for a column that is independent of all others.
             kept = sparse.csr_array(through.shortest).multiply(through.matrix).sum(axis=0)
             seen[self.owner[np.flatnonzero(np.ravel(kept) < 1.0 - _ROUNDING)]] = False
         return seen
@@ -199,11 +199,11 @@ class Ground:
             free = np.ones((len(rows), self.n_variables), dtype=bool)
             return _Freedom(free, free, ~free)
         raw, here, there = self.raw_numbers[rows], self.read_numbers[rows], self.numbers_at(places, rows)
-        # Where a bin, or a value cut off at some limit, is read back, it is not what the row has.
+        # Bins and values cut off at a limit are not read back as the row has them.
         is_read_back = np.abs(here - raw) <= _ROUNDING * np.abs(there - raw)
         single = (self._count_moved(rows, goals) == 1) & self.is_seen & is_read_back
         if self.variables.through is not None:
-            # Behind a projection only differences of numbers can be told, and only if they are straight.
+            # Behind a projection only differences of numbers are known, and only if they are linear.
             middle = self.numbers_at((np.asarray(self.task.X)[rows] + places) / 2.0, rows)
             is_straight = np.abs(middle - (here + there) / 2.0) <= _ROUNDING * np.abs(there - here)
             single |= ~self.is_seen & (self.n_columns == 1) & is_straight & np.isfinite(raw)
@@ -214,11 +214,11 @@ class Ground:
 
     @property
     def _are_rows(self) -> bool:
-        """Whether centers are rows, with categories; those of a mixture have a little of each."""
+        """Whether centers are rows, with whole categories; those of a mixture have a little of each."""
         return self.task.network.rows is not None
 
     def _moves_by_lead(self, rows: Indices, goals: Floats, here: Floats, there: Floats) -> Bools:
-        """(q, V) numbers with a mark that is not set: the number can move, and the mark stays as it is."""
+        """(q, V) numbers whose mark for gaps is not set: the number can move, and the mark stays."""
         points = self.points(rows)
         others = self.by_variable(np.abs(points)) - np.abs(points[:, self.lead])
         candidates = (self.n_columns > 1) & (others == 0.0)
@@ -229,18 +229,18 @@ class Ground:
         halfway[:, self.lead] = (points[:, self.lead] + goals[:, self.lead]) / 2.0
         end, middle = self.numbers_at(whole, rows), self.numbers_at(halfway, rows)
         arrives = np.abs(end - there) <= _ROUNDING * np.abs(there - here)
-        # Of a bin there is nothing in between.
+        # Between bins there is nothing.
         is_between = (np.abs(middle - here) < np.abs(there - here)) & (middle != here)
         return np.asarray(candidates & arrives & is_between)
 
     def _count_moved(self, rows: Indices, goals: Floats) -> Floats:
-        """(q, V) in how many of its columns each variable moves."""
+        """(q, V) number of columns in which each variable moves."""
         points = self.points(rows)
         moves = np.abs(goals - points) > _SAME * (np.abs(goals) + np.abs(points))
         return self.by_variable(moves.astype(np.float64))
 
     def moving(self, pairs: Pairs) -> Bools:
-        """(q, V) variables of which anything moves on the way to the goal."""
+        """(q, V) variables that move at all on the way to the goal."""
         moves = pairs.goals != self.points(pairs.rows)
         return np.asarray(self.by_variable(moves.astype(np.float64)) > 0.0)
 
@@ -253,7 +253,7 @@ class Ground:
         return _sums(values, self.entry, int(self.entry.max()) + 1)
 
     def _by_column(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values (q, V) of variables for each of their columns; what no variable makes has the last one's."""
+        """Values (q, V) of variables for each of their columns; columns of no variable get the last one's."""
         return values[:, self.owner]
 
     def moved(self, pairs: Pairs, fractions: Floats) -> Floats:
@@ -273,7 +273,7 @@ class Ground:
 
 
 def _sums(values: Floats, place: Indices, count: int) -> Floats:
-    """Sums (q, count) of columns in the same place; -1 is none."""
+    """Sums (q, count) of columns with the same place; -1 means no place."""
     if np.array_equal(place, np.arange(count)):
         return values
     columns = np.flatnonzero(place >= 0)
@@ -282,7 +282,7 @@ def _sums(values: Floats, place: Indices, count: int) -> Floats:
 
 
 def _ungrouped(data: NDArray[Any], variables: Variables) -> NDArray[Any]:
-    """Values (n, V) of single variables, where an explanation has groups of them by name."""
+    """Values (n, V) of single variables, taken out of an explanation's groups by name."""
     if variables.groups is None:
         return data
     out = np.empty((len(data), len(variables.names)), dtype=object)

@@ -1,4 +1,4 @@
-"""The search for the smallest change of each row: where to, which variables, how far."""
+"""The search for the smallest change of each row: which goal, which variables, how far."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Indices = NDArray[np.intp]
 
-# A change of more variables is no longer one that people would call small.
+# People would not call a change of more variables small.
 MOST_VARIABLES = 30
-# So many times the centers asked for are looked at: many of them may be odd themselves.
+# Times the requested centers that are examined, because many of them may be odd themselves.
 _POOL = 4
 _SAMPLE, _FAR = 1000, 64  # centers among which normal ones are looked for, and how many are tried
 _DRAWN = 10  # steps towards the expected point; each raises the density
@@ -48,7 +48,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Changes that were found, and why others were not.
+    """The changes found, and why there are none for other rows.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def _nowhere(ground: Ground) -> str:
 
 
 def fractions_of(pairs: Pairs, chosen: Bools, t: Floats) -> Floats:
-    """(q, V) how far each variable goes if those that can go parts of the way go ``t`` (q,)."""
+    """(q, V) how far each variable goes if those that can move partly go ``t`` (q,)."""
     return np.where(chosen & pairs.scalable, t[:, None], chosen.astype(np.float64))
 
 
@@ -122,7 +122,7 @@ def _normal_places(ground: Ground, threshold: float, n_targets: int) -> Pairs:
 
 
 def _far_places(ground: Ground, rows: Indices, threshold: float, n_targets: int) -> Pairs:
-    """Pairs of rows and the nearest of normal centers from all over."""
+    """Pairs of rows and the nearest of a spread-out choice of normal centers."""
     normal = _normal_sample(ground, threshold)
     pairs = ground.pairs(np.repeat(rows, normal.size), np.tile(normal, rows.size))
     pairs = _those_that_hold(ground, pairs, threshold)
@@ -132,27 +132,27 @@ def _far_places(ground: Ground, rows: Indices, threshold: float, n_targets: int)
 
 
 def _normal_sample(ground: Ground, threshold: float) -> Indices:
-    """Some of the normal ones among a thousand centers."""
+    """Some of the normal centers, out of a thousand."""
     network = ground.task.network
     some = _spread_out(np.arange(network.n_centers), _SAMPLE)
     return _spread_out(some[network.outlierness(network.centers[some]) <= threshold], _FAR)
 
 
 def _spread_out(values: Indices, count: int) -> Indices:
-    """At most so many of the values, from the first to the last of them."""
+    """Up to a number of the values, evenly from the first to the last."""
     if values.size <= count:
         return values
     return values[np.linspace(0, values.size - 1, count).astype(np.intp)]
 
 
 def _near_centers(ground: Ground, count: int) -> list[Indices]:
-    """For each row the centers that count most for it, the first of them first; its own one left out."""
+    """For each row the centers that count most for it, in this order, without the row's own."""
     task, network = ground.task, ground.task.network
     index, p, _ = network.nearest(task.X, min(count, network.n_centers), own=task.own)
     is_other = np.ones(index.shape, dtype=bool) if task.own is None else index != task.own[:, None]
     is_soft = offers(network, "distances") and network.pooling is None
     if is_soft and not isinstance(network.metric, ComponentMetric):
-        # Of an exponential p too small for a float nothing can be told: distances go on.
+        # If an exponential p is too small for a float, distances decide.
         small = np.flatnonzero((is_other & (p == 0.0)).any(axis=1))
         if small.size:
             index[small], is_other[small] = _by_distance(ground, small, index.shape[1])
@@ -178,7 +178,7 @@ def _normal_centers(ground: Ground, candidates: list[Indices], threshold: float,
 
 
 def _drawn_in(ground: Ground, candidates: list[Indices]) -> Pairs:
-    """Pairs of rows and the place where the density leads from their first center, in numbers."""
+    """Pairs of rows and the place to which the density leads from their first center, for numbers."""
     rows = np.flatnonzero([len(row) > 0 for row in candidates])
     starts = ground.pairs(rows, np.array([candidates[row][0] for row in rows], dtype=np.intp))
     free = _free_columns(ground, starts)
@@ -192,7 +192,7 @@ def _drawn_in(ground: Ground, candidates: list[Indices]) -> Pairs:
 
 
 def _free_columns(ground: Ground, pairs: Pairs) -> Bools:
-    """(q, k) columns of the network that may take any value between those of rows."""
+    """(q, k) columns of the network whose values may lie between those of rows."""
     if ground.variables.through is None:
         is_lead = np.isin(np.arange(ground.owner.size), ground.lead)
         return np.asarray(pairs.scalable[:, ground.owner] & is_lead)
@@ -226,13 +226,13 @@ def _choose_variables(ground: Ground, pairs: Pairs, threshold: float) -> tuple[P
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """Whether a change suffices."""
+    """Whether a change makes the row normal."""
 
     ground: Ground
     threshold: float
 
     def of(self, pairs: Pairs, entries: Bools) -> Bools:
-        """(q,) whether it suffices that these entries (q, entries) go all of their way."""
+        """(q,) whether it suffices to move these entries (q, entries) all the way."""
         fractions = entries[:, self.ground.entry].astype(np.float64)
         return self.ground.outlierness(pairs, fractions) <= self.threshold
 
@@ -249,7 +249,7 @@ def _prefixes(hold: _Trial, pairs: Pairs, ranks: Indices, n_moving: Indices) -> 
 
 
 def _without_needless(hold: _Trial, pairs: Pairs, ranks: Indices, chosen: Bools) -> Bools:
-    """(q, entries) what is left when everything is put back that can be, the least contributing first."""
+    """(q, entries) the entries that must move, after the least contributing ones are put back."""
     chosen, changed = chosen.copy(), np.ones(len(pairs), dtype=bool)
     while changed.any():
         again = changed.copy()
@@ -267,7 +267,7 @@ def _without_needless(hold: _Trial, pairs: Pairs, ranks: Indices, chosen: Bools)
 def _choose_pairs(
     ground: Ground, pairs: Pairs, chosen: Bools, threshold: float
 ) -> tuple[Pairs, Bools, Floats]:
-    """Of each row the pair with the fewest entries to move, then with the shortest way; else the first."""
+    """For each row the pair with the fewest entries to move, then the shortest way, then the first."""
     if len(pairs) == 0:
         return pairs, chosen, np.zeros(0)
     counts = (ground.by_entry(chosen.astype(np.float64)) > 0).sum(axis=1)
@@ -286,7 +286,7 @@ def _choose_pairs(
 
 
 def _smallest_parts(ground: Ground, pairs: Pairs, chosen: Bools, threshold: float) -> Floats:
-    """(q,) the smallest part t of the way that suffices for what can go parts of it; 1 if nothing can."""
+    """(q,) the smallest part t of the way that suffices for variables that can move partly; 1 without any."""
     t = np.ones(len(pairs))
     some = np.flatnonzero((chosen & pairs.scalable).any(axis=1))
     if some.size == 0:
@@ -296,7 +296,7 @@ def _smallest_parts(ground: Ground, pairs: Pairs, chosen: Bools, threshold: floa
     which = np.repeat(np.arange(some.size), _GRID)
     grid = fractions_of(pairs[which], chosen[which], np.tile(parts, some.size))
     enough = (ground.outlierness(pairs[which], grid) <= threshold).reshape(-1, _GRID)
-    enough[:, -1] = True  # what all of the way does is known
+    enough[:, -1] = True  # the effect of going all the way is known
     high = parts[enough.argmax(axis=1)]
     low = high - 1.0 / _GRID
     for _ in range(_HALVINGS):

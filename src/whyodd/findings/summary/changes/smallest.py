@@ -1,4 +1,4 @@
-"""The smallest change towards normal that brings an odd row to the threshold, told as a sentence."""
+"""The smallest change towards normal that brings an odd row to the threshold, as a sentence."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Step:
     before, after : number, str or other value
         In raw units; None or NaN where missing.
     is_exact : bool
-        Whether ``after`` was checked as it is told; else the number is near it.
+        Whether ``after`` was checked as reported; otherwise the number is near it.
     like : str or None
-        What to say where the value itself cannot be told (a date, of which only parts are known).
+        What to say where the value itself is unknown (a date, of which only parts are known).
     form : Written, optional
         How values of the variable are written, if not as plain numbers and dates.
     """
@@ -78,7 +78,7 @@ class Step:
 
     @property
     def from_text(self) -> str:
-        """The value before the change; a number with as many digits as tell it from the other one."""
+        """The value before the change; a number with enough digits to differ from the new one."""
         if not is_number(self.before):
             return _value_text(self.before, self.form)
         texts = (shown(float(self.before), self.form, digits) for digits in range(3, _MANY_DIGITS))
@@ -106,7 +106,7 @@ class Change:
         The training row which that center is, if the model knows it.
     t : float
         Smallest fraction of the way to the target, the same for all numbers, that suffices. Categories are
-        moved whole, and numbers are told rounded towards the target.
+        moved whole, and numbers are rounded towards the target.
     """
 
     steps: tuple[Step, ...]
@@ -128,7 +128,7 @@ class Change:
 
     @property
     def after(self) -> tuple[Any, ...]:
-        """Their values in the changed row; None where they cannot be told."""
+        """Their values in the changed row; None where they are unknown."""
         return tuple(step.after for step in self.steps)
 
     @property
@@ -145,7 +145,7 @@ class Change:
         """
         parts = [f"{step.name} {step.to_text} instead of {step.from_text}" for step in self.steps]
         more = len(parts) - _STEPS_IN_A_SENTENCE
-        if more > 1:  # one more is as short as saying so
+        if more > 1:  # naming one more is as short as counting it
             parts = [*parts[:_STEPS_IN_A_SENTENCE], f"{more} other variables changed as well"]
         scores = f"outlierness {self.outlierness_text}, threshold {number(self.threshold)}"
         return f"With {_enumerated(parts)} it would be normal ({scores})."
@@ -163,7 +163,7 @@ class Change:
 
 @dataclass(frozen=True)
 class NoChange:
-    """That there is no such change, and why. It counts as false.
+    """States that there is no such change, and why. It counts as false.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ def _change(
     steps = []
     for v in told.values:
         form = forms.get(v.name)
-        # Only of rows are values taken that cannot be told.
+        # Values that cannot be described are taken only from rows.
         like = (
             None if v.is_known else f"{_told_like(e, found.target, v.name, value_of)}as in training row {row}"
         )
@@ -259,7 +259,7 @@ def _change(
 
 
 def _told_like(e: Explanation, center: int, name: str, value_of: Callable[[int, str], Any] | None) -> str:
-    """The value of a known row, or what the model remembers of a date, with a comma; nothing if neither."""
+    """The value of a known row, or what the model kept of a date, after a comma; "" if unknown."""
     value = None if value_of is None else value_of(center, name)
     if not is_missing(value):
         return f"{_value_text(value, None)}, "

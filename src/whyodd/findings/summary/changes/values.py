@@ -1,4 +1,4 @@
-"""Changes in raw units: numbers rounded so that what is told still holds, categories by name."""
+"""Changes in raw units: numbers rounded so that the sentence stays true, categories by name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Indices = NDArray[np.intp]
 
-# Digits, and units to go further, tried one after the other: what is near the threshold may be just above it
-# once it is rounded. Then the number itself is told.
+# Digits, and units to go further, tried one after the other: rounding may lift a value near the threshold
+# above it. If none works, the exact number is reported.
 _TRIALS = ((3, 0), (4, 0), (6, 0), (9, 0), (3, 1), (3, 2), (3, 4), (3, 8))
-_BEYOND = 1.05  # a rounded value may lie so far past the target, as part of the way
+_BEYOND = 1.05  # a rounded value may lie this far past the target, as part of the way
 _ROUNDING = 1e-9
-_ENOUGH = 10  # values that are whole: so many are no coincidence
+_ENOUGH = 10  # this many whole values are no coincidence
 _HALVINGS = 40  # to 1e-12 of the way
 
 
@@ -85,14 +85,14 @@ def _value(search: Search, decoded: Decoded | None, q: int, v: int, number: floa
     name, before = ground.variables.names[v], _plain(ground.raw[search.pairs.rows[q], v])
     if number is not None:
         return Value(name, before, number)
-    assert decoded is not None  # else every variable is a number
+    assert decoded is not None  # otherwise every variable is a number
     if v in decoded.categories:
         codes, labels = decoded.categories[v]
         is_known = codes[q] >= 0
         return Value(name, before, labels[codes[q]] if is_known else None, is_known=bool(is_known))
     places, rows = search.pairs.places[[q]], search.pairs.rows[[q]]
     after = float(ground.numbers_at(places, rows)[0, v]) if v in decoded.numbers else math.nan
-    # Beside the number there may be a mark that it is missing: in the target, unless it is in the row.
+    # A number may have a mark for gaps, which is set in the target unless it is in the row.
     is_known = math.isfinite(after) and (ground.n_columns[v] == 1 or is_missing(before))
     if isinstance(before, bool) and is_known:
         return Value(name, before, bool(round(after)))
@@ -122,10 +122,10 @@ class _Line:
 
     @classmethod
     def of(cls, search: Search, which: Bools) -> _Line:
-        """The numbers that go parts of their way, (q, V)."""
+        """The numbers that can move partly, (q, V)."""
         ground, (pair, variable) = search.ground, np.nonzero(which)
         rows = search.pairs.rows[pair]
-        # What is read back through a projection is the nearest row it knows: only differences count.
+        # Through a projection, reading back gives the nearest row it knows, so only differences count.
         gap = ground.raw_numbers[rows, variable] - ground.read_numbers[rows, variable]
         return cls(search, pair, variable, np.where(ground.is_seen[variable], 0.0, gap))
 
@@ -151,7 +151,7 @@ class _Line:
         return self.at(np.ones(self.pair.size))
 
     def part_of(self, wanted: Floats) -> Floats:
-        """Part (k,) of the way at which a number is as wanted; NaN if it is not within reach."""
+        """Part (k,) of the way at which a number has the wanted value; NaN if it is out of reach."""
         way = self.end - self.start
         with np.errstate(invalid="ignore", divide="ignore"):
             part = (wanted - self.start) / way
@@ -163,7 +163,7 @@ class _Line:
         return np.where(is_near, part, np.nan)
 
     def _bisected(self, wanted: Floats, sign: Floats) -> Floats:
-        """Parts of the way where numbers do not go along it evenly, by halving."""
+        """Parts of the way, by bisection, for numbers that do not change evenly along it."""
         low, high = np.zeros(self.pair.size), np.full(self.pair.size, _BEYOND)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
@@ -173,7 +173,7 @@ class _Line:
 
 
 def _rounded(search: Search, line: _Line) -> tuple[dict[tuple[int, int], float], Floats]:
-    """Numbers as they are told, by pair and variable, and the fractions (q, V) of the ways they mean."""
+    """The numbers to report, by pair and variable, and the fractions (q, V) of the ways they stand for."""
     fractions = fractions_of(search.pairs, search.chosen, search.t)
     values = line.at(search.t[line.pair])
     is_whole = _are_whole(search)
@@ -197,7 +197,7 @@ def _rounded(search: Search, line: _Line) -> tuple[dict[tuple[int, int], float],
 
 
 def _go_all_the_way(search: Search, line: _Line, is_open: Bools, values: Floats, fractions: Floats) -> None:
-    """Where no number with few digits does, tell the values that the target has, if it is a row.
+    """Where no short number works, report the values of the target, if it is a row.
 
     Rounding one number may break what it has to do with another one; in a row all goes together.
     """
@@ -206,12 +206,12 @@ def _go_all_the_way(search: Search, line: _Line, is_open: Bools, values: Floats,
     trial[some.pair, some.variable] = 1.0
     holds = _holding(search, trial, is_open & search.pairs.is_center)
     fractions[holds] = trial[holds]
-    ends = [float(f"{end:.12g}") for end in some.end.tolist()]  # as they were before they were scaled
+    ends = [float(f"{end:.12g}") for end in some.end.tolist()]  # as they were before scaling
     values[which] = np.where(holds[some.pair], ends, values[which])
 
 
 def _holding(search: Search, fractions: Floats, is_asked: Bools) -> Bools:
-    """(q,) which of the pairs that are asked for stay at or below the threshold."""
+    """(q,) which of the given pairs stay at or below the threshold."""
     holds = is_asked & np.isfinite(fractions).all(axis=1)
     which = np.flatnonzero(holds)
     if which.size:
@@ -221,9 +221,9 @@ def _holding(search: Search, fractions: Floats, is_asked: Bools) -> Bools:
 
 
 def _round_towards(value: float, goal: float, is_whole: bool, digits: int, further: int = 0) -> float:
-    """The next number with few digits between a value and a goal; the nearest one if it is the goal.
+    """The next short number between a value and a goal; the nearest one if it is the goal.
 
-    ``further``: so many units nearer to the goal, but not beyond it.
+    ``further``: this many units nearer to the goal, but not beyond it.
     """
     if not math.isfinite(value) or value == 0.0:
         return value
@@ -245,7 +245,7 @@ def _round_towards(value: float, goal: float, is_whole: bool, digits: int, furth
 
 
 def _are_whole(search: Search) -> Bools:
-    """(V,) variables that are whole numbers in all rows, and in the training rows that were looked at."""
+    """(V,) variables that are whole numbers in all rows, and in the training rows examined."""
     numbers = search.all_numbers
     if search.ground.task.network.rows is not None:
         pairs, ground = search.pairs[search.pairs.is_center], search.ground

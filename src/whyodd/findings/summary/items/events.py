@@ -1,4 +1,4 @@
-"""Events of a series as the page shows them: the whole series with all events, and each one near by."""
+"""Events of a series for the page: the whole series with all events, and each one close up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHADED = 300  # events, at most, behind the whole series
 
 
 def summarize_events(found: Findings, top: int, checks: bool) -> dict[str, Any]:  # noqa: ARG001
-    """Cards of the oddest events, lines of the others, and the series as a whole."""
+    """Cards of the oddest events, lines for the others, and the series as a whole."""
     e: SeriesExplanation = found.odd
     shown, rest = e[: min(top, len(e))], e[min(top, len(e)) :][:_LISTED]
     n_events = len(e) if found.n_odd else 0

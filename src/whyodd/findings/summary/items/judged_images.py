@@ -1,4 +1,4 @@
-"""An image that was judged: its odd regions, how odd each place is, and the strangest place up close."""
+"""A judged image: its odd regions, how odd each place is, and the strangest place close up."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _grey_or_colour(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def judged_reasons(e: ImageExplanation, i: int) -> tuple[list[dict[str, Any]], int]:
-    """The odd regions of image ``i`` by their relevance; how many there are beside."""
+    """The odd regions of image ``i`` by their relevance, and how many others there are."""
     regions, total = e.regions(i), whole(e, i)
     shown = [
         reason(

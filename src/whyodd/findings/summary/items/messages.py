@@ -1,4 +1,4 @@
-"""A message as the page shows it: its words with their strength, and the terms that it lacks."""
+"""A message for the page: its words with their strength, and its missing terms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PALE = 0.02  # A strength below it cannot be seen.
 
 
 def strongest(e: TextExplanation) -> float:
-    """The largest relevance of any word of all messages, whatever its sign: the strength 1."""
+    """The largest absolute relevance of any word of all messages; it has strength 1."""
     return max((abs(word.relevance) for i in range(len(e)) for word in e.tokens(i)), default=0.0)
 
 
@@ -44,7 +44,7 @@ def message_item(e: TextExplanation, i: int, limit: float) -> dict[str, Any]:
 
 
 def message_reasons(e: TextExplanation, i: int) -> tuple[list[dict[str, Any]], int]:
-    """Terms that message ``i`` has or lacks, by their relevance; how many terms there are beside."""
+    """Terms that message ``i`` has or lacks, by their relevance, and how many others there are."""
     total, known = whole(e, i), e.vocabulary.columns
     present = e.present(i)
     if e.usage is not None:
@@ -72,7 +72,7 @@ def message_reasons(e: TextExplanation, i: int) -> tuple[list[dict[str, Any]], i
 
 
 def _few(one: Reason, total: float) -> dict[str, Any]:
-    """A word with how rare it is in the place of what is expected."""
+    """A word, with its rarity in the place of the expected value."""
     told = {"missing": ("not there", "there"), **dict.fromkeys(WRITTEN, (one.told or "", "as usual"))}
     value, expected = told.get(one.judged or "", ("there", one.told or ""))
     name = one.name if one.judged in WRITTEN else f"'{one.name}'"
@@ -82,7 +82,7 @@ def _few(one: Reason, total: float) -> dict[str, Any]:
 
 
 def _share_text(e: TextExplanation, share: float) -> str:
-    """Of a missing term; few of all words are odd, and one that is expected hardly counts beside them."""
+    """The share of a missing term; "" if it rounds to nothing beside few odd words."""
     return percent(share) if e.usage is None or share >= VISIBLE else ""
 
 
@@ -92,7 +92,7 @@ def _strength(relevance: float, limit: float) -> float:
 
 
 def _joined(parts: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
-    """Tokens of the page; what has no strength stays together, as long as a page shows all of it."""
+    """Tokens for the page; words without strength stay together, up to what a page shows in full."""
     tokens: list[dict[str, Any]] = [{"text": "", "strength": 0.0}]
     for text, strength in _in_short(parts):
         last = tokens[-1]
@@ -104,7 +104,7 @@ def _joined(parts: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
 
 
 def _in_short(parts: Iterable[tuple[str, float]]) -> Iterator[tuple[str, float]]:
-    """The same in pieces that a page shows in full."""
+    """The same in pieces short enough for a page to show in full."""
     for text, strength in parts:
         for start in range(0, len(text), LONGEST):
             yield text[start : start + LONGEST], strength

@@ -1,4 +1,4 @@
-"""An image as the page shows it: small, with its relevance beside it, and where it is odd."""
+"""An image for the page: small, with its relevance beside it, and its odd places."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LONGEST, _SMALLEST = 320, 48  # pixels of a picture's longer side
 _COLOURS = 128  # of a picture that would be too large in all of its colours
 # Bytes of all pictures of a page together, which has room for 5 MB in all, and of one where there are few.
 _ALL, _MOST = 2_400_000, 300_000
-_PLACES = 5  # that are told apart, of nine
-# Times the relevance that a place would have if it were the same everywhere. The most relevant place of metal
-# tiles has mostly up to 1.25 times as much if they are faultless, and 1.6 to 3.4 with a fault.
+_PLACES = 5  # reported, of nine
+# Times the relevance of a place under a uniform spread. The most relevant place of metal tiles mostly has up
+# to 1.25 times as much without a fault, and 1.6 to 3.4 times with one.
 _OUTSTANDING = 1.5
 _NAMES_DOWN = {1: ("",), 2: ("upper", "lower"), 3: ("upper", "middle", "lower")}
 _NAMES_ACROSS = {1: ("",), 2: ("left", "right"), 3: ("left", "centre", "right")}
@@ -52,7 +52,7 @@ def image_item(e: PatchExplanation, i: int, limit: float, each: int) -> dict[str
 
 
 def fitted(pixels: NDArray[np.uint8], each: int) -> str:
-    """Picture as a data URI of at most ``each`` bytes: of fewer colours, then smaller, if need be."""
+    """Picture as a data URI of at most ``each`` bytes: with fewer colours, then smaller, if necessary."""
     image = sized(pixels, _LONGEST)
     address = data_uri(image)
     longest = _LONGEST
@@ -63,7 +63,7 @@ def fitted(pixels: NDArray[np.uint8], each: int) -> str:
 
 
 def with_few_colours(image: Any) -> Any:
-    """Pillow image of at most 128 colours, chosen by where they are among all: rare ones stay what they are.
+    """Pillow image of at most 128 colours, spread over all colours used, so that rare ones survive.
 
     Colours chosen by how many pixels have them, as by default, turn the few hot pixels of a heatmap grey.
     """
@@ -73,7 +73,7 @@ def with_few_colours(image: Any) -> Any:
 
 
 def image_reasons(e: PatchExplanation, i: int) -> tuple[list[dict[str, Any]], int]:
-    """Places of image ``i``, ninths of it, by their relevance; how many there are beside.
+    """Places of image ``i``, ninths of it, by their relevance, and how many others there are.
 
     A window by itself has next to nothing of the outlierness of all; the sentence says which is the oddest.
     """

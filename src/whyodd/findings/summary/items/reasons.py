@@ -1,4 +1,4 @@
-"""Reasons of images, series and messages as the page takes them."""
+"""Reasons of images, series and messages in the form that the page uses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ROUNDING = 1e-9  # of a sum of shares
 
 
 def whole(e: BaseExplanation, i: int) -> float:
-    """What shares are of: the outlierness of item ``i``, or its sum of relevance in other units."""
+    """The whole of the shares: the outlierness of item ``i``, or its sum of relevance in other units."""
     return float(e[i].whole[0])
 
 
 def reason(
     name: str, relevance: float, total: float, *, value: str, expected: str, judgement: str = "unusual"
 ) -> dict[str, Any]:
-    """One reason; there is no direction in a pattern, and no usual range of it."""
+    """One reason; a pattern has no direction and no usual range."""
     share = relevance / total
     return {
         "name": name,
@@ -44,7 +44,7 @@ def reason(
 def others(
     e: BaseExplanation, i: int, reasons: Sequence[dict[str, Any]], count: int
 ) -> dict[str, Any] | None:
-    """The part of the relevance of item ``i`` that is in none of its ``reasons``, but in ``count`` others."""
+    """The relevance of item ``i`` that is in none of its ``reasons``, but in ``count`` others."""
     if count <= 0:
         return None
     share = explained_share(e, i) - sum(reason["share"] for reason in reasons)
@@ -58,7 +58,7 @@ def explained_share(e: BaseExplanation, i: int) -> float:
 
 
 def unexplained(e: BaseExplanation, i: int) -> dict[str, Any] | None:
-    """The share of item ``i`` that belongs to no single part; None in other units, or of no outlierness."""
+    """The share of item ``i`` that belongs to no single part; None in other units, or if o is 0."""
     if not e.is_additive or whole(e, i) <= 0.0:
         return None
     share = e.unexplained_share(i)

@@ -1,4 +1,4 @@
-"""A series as the page shows it: few points that still hold every spike, and the channels that are odd."""
+"""A series for the page: few points that still show every spike, and the odd channels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Points of a channel: as many as a page is wide enough for. Two make a bin, its least and largest value.
 _POINTS = 400
 _BINS = _POINTS // 2
-# Time jumps that are shown as gaps of their own: beyond these, bins have no room.
+# Time jumps shown as separate gaps: more would leave no room for bins.
 _JUMPS = _BINS // 4
 _DIGITS = 5  # that a line of some hundred pixels can show, and more
 
@@ -52,7 +52,7 @@ def series_item(e: PatchExplanation, i: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Thinning:
-    """Steps put together to bins of two points each, or each step a point where there are few.
+    """Steps joined into bins of two points each, or one point per step if there are few.
 
     Attributes
     ----------
@@ -80,14 +80,14 @@ class Thinning:
         return len(self.starts) == self.n_steps
 
     def values(self, values: Doubles) -> Doubles:
-        """The least and the largest value of each bin, in the order in which they come; NaN of a gap."""
+        """The smallest and the largest value of each bin, in the order they occur; NaN for a gap."""
         if self._is_whole:
             return values
         pieces = np.split(values, self.starts[1:])
         return np.concatenate([_ends(piece) for piece in pieces])
 
     def sums(self, relevance: Doubles) -> Doubles:
-        """Relevance of each point: the two of a bin have half of its sum each."""
+        """Relevance of each point: half of its bin's sum."""
         if self._is_whole:
             return relevance
         return np.repeat(np.add.reduceat(relevance, self.starts) / 2.0, 2)
@@ -100,7 +100,7 @@ def _ends(values: Doubles) -> Doubles:
 
 
 def series_reasons(e: PatchExplanation, i: int) -> tuple[list[dict[str, Any]], int]:
-    """The channels with the most relevance in all of series ``i``; how many there are beside."""
+    """The channels with the most relevance in series ``i``, and how many others there are."""
     window, total = e.strangest(i), whole(e, i)
     shown = list(e.by_channel(i).items())[:REASONS]
     found = [reason(name, part, total, **_texts(e, window, e.channels.index(name))) for name, part in shown]
@@ -108,7 +108,7 @@ def series_reasons(e: PatchExplanation, i: int) -> tuple[list[dict[str, Any]], i
 
 
 def _texts(e: PatchExplanation, window: StrangePatch, channel: int) -> dict[str, str]:
-    """Range of a channel in a window, and in the normal one most like it, unless in units nobody knows."""
+    """Range of a channel in a window and in the most similar normal one; None in unknown units."""
     if e.model.prepare is not None:
         return {"value": "", "expected": ""}
     parts = {"value": window.values, "expected": window.nearest}

@@ -1,4 +1,4 @@
-"""All that a report tells of images, series and messages, as a plain dictionary."""
+"""The report of images, series and messages, as a plain dictionary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LISTED = 500
 
 
 def summarize_items(found: Findings, top: int, checks: bool) -> dict[str, Any]:  # noqa: ARG001
-    """Cards of the oddest images, series or messages, and lines of the others."""
+    """Cards of the oddest images, series or messages, and lines for the others."""
     e, listed, threshold = found.explanation, found.odd, found.threshold
     shown = listed[: min(top, len(listed))]
     rest = listed[len(shown) : len(shown) + _LISTED]
@@ -55,13 +55,13 @@ def summarize_items(found: Findings, top: int, checks: bool) -> dict[str, Any]: 
 
 
 def _rests_on(found: Findings) -> list[dict[str, Any]]:
-    """Places of pictures correspond to one another; times of series and words of messages do not."""
+    """Pictures have comparable places; times of series and words of messages are not comparable."""
     return [rests_on_panel(found.audit())] if found.explanation.kind is IMAGES else []
 
 
 @dataclass(frozen=True)
 class _Teller:
-    """What is told of images, series or messages: functions of an explanation and a position in it.
+    """The report of one kind of items: functions of an explanation and a position in it.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def _of_images(e: Any, shown: Any) -> _Teller:
             _USUAL_IMAGE,
             _notes_on_sizes(e),
         )
-    # Of all images, not only of those shown: calm ones look calm.
+    # From all images, not only those shown, so that calm ones look calm.
     limit, each = common_limit(e.relevance), room(len(shown))
     return _Teller(
         lambda e, i: image_item(e, i, limit, each), image_reasons, _place, _WINDOWS, _notes_on_windows(e)
@@ -113,7 +113,7 @@ def _of_messages(e: TextExplanation, shown: TextExplanation) -> _Teller:
 
 _USUAL_IMAGE = "Usual means the mean of the normal images, each judged by a model of the others."
 _WINDOWS = "Usual means the mean outlierness of the training windows, each judged without itself."
-# Kind of item -> how it is told, given all items and those that are shown.
+# Kind of item -> functions that report it, given all items and those shown.
 _TELLERS: dict[str, Callable[[Any, Any], _Teller]] = {
     "images": _of_images,
     "series": _of_series,
@@ -133,7 +133,7 @@ def _anomaly(e: Items, i: int, threshold: float | None, kind: _Teller) -> dict[s
         "others": others(e, i, [one for one in reasons if one["judgement"] not in told_rest], beside)
         if reasons
         else None,
-        # What belongs to no single word may be one of the reasons: how words are written.
+        # A part that belongs to no single word may be a reason, too: the writing of words.
         "unexplained": None if any(one["judgement"] in told_rest for one in reasons) else unexplained(e, i),
         "neighbors": [],
         "similar": None,

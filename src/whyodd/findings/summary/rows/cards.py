@@ -1,4 +1,4 @@
-"""Why-cards: all that is told of one odd row."""
+"""Cards: the report of one odd row."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ if TYPE_CHECKING:
 _REASONS = 8
 _IN_A_SENTENCE = 3
 _NEIGHBORS = 3
-_COMMON = 3  # categories that are shown beside the own one
+_COMMON = 3  # categories shown beside the row's own
 SAME = "the same"
 _SCATTERS = 2  # pictures of pairs in a card
 _COLUMNS = 6  # of the table of known rows
 _LINKS = 6  # from a known row to the odd ones near it
-_COMPARED = 4  # reasons that are shown of a normal row
+_COMPARED = 4  # reasons shown for a normal row
 _AMONG_ITS_LIKE = {"too high": "high for rows like it", "too low": "low for rows like it"}
 
 
 @dataclass(frozen=True, eq=False)
 class Cards:
-    """Odd rows, and what they are told with.
+    """Odd rows, and everything that their cards need.
 
     Attributes
     ----------
     shown : Explanation
-        Of the rows that are told in detail, the oddest first.
+        The rows reported in detail, the oddest first.
     threshold : float
     usual : Usual
     known : KnownRows
@@ -76,7 +76,7 @@ class Cards:
     p_value : ndarray of shape (n,), optional
         Share of normal rows that are at least as odd as each row of the table.
     n_normal : int, optional
-        How many normal rows tell that.
+        Number of normal rows behind that.
     """
 
     shown: Explanation
@@ -89,7 +89,7 @@ class Cards:
     n_normal: int | None = None
 
     def told(self, groups: Sequence[int], listed: Explanation) -> list[dict[str, Any]]:
-        """A card for each row, with its group and with links to rows that are ``listed`` on the page.
+        """A card for each row, with its group and with links to rows ``listed`` on the page.
 
         ``groups``: the group of each listed row, in their order.
         """
@@ -194,7 +194,7 @@ class Cards:
 
     @cached_property
     def _neighbors(self) -> list[list[Neighbor]]:
-        # Those without any weight are not nearer than all others.
+        # Rows without weight are no nearer than all others.
         rows = self.shown.neighbors(_NEIGHBORS)
         return [[neighbor for neighbor in row if neighbor.assignment > 0.0] for row in rows]
 
@@ -228,7 +228,7 @@ class Cards:
         return {**ends, "side": side}
 
     def _compared_with(self, i: int, reason: Reason) -> tuple[Column | None, Range | None]:
-        """Usual numbers and what most are between: in the context of the row, if they are compared in one."""
+        """The usual numbers and their range: in the row's context, if they are compared in one."""
         comparisons, name = self.shown.comparisons, reason.feature
         if self.shown.given is None or comparisons is None:
             return self.usual.numbers(name), self.usual.range(name)
@@ -239,7 +239,7 @@ class Cards:
         return (numbers, np.ones(numbers.size)), comparisons.usual_range(place, context)
 
     def _strip(self, i: int, reason: Reason) -> dict[str, Any] | None:
-        """The distribution of the variable with the value in it: of a number, or the odd part of a date."""
+        """The distribution of a variable with the value marked: of a number, or of the odd part of a date."""
         if reason.part is not None and self.shown.comparisons is not None:
             comparisons, place = self.shown.comparisons, self._place[reason.feature]
             usual = comparisons.date_places(place, reason.part, comparisons.network.usual)
@@ -263,7 +263,7 @@ class Cards:
         return None if comparisons is None else Scatters(self.shown, comparisons)
 
     def _common(self, reason: Reason) -> list[dict[str, Any]] | None:
-        """The most common categories, and the own one, with their shares."""
+        """The most common categories and the row's own, with their shares."""
         found = self.usual.common(reason.feature)
         if found is None or reason.context:  # in a context other values are common
             return None
@@ -316,7 +316,7 @@ class Cards:
 
 
 def _visible(odd: OddRow) -> OddRow:
-    """Without the reasons whose share is nothing: of at least one it is told all the same."""
+    """Without the reasons whose share rounds to nothing, except the first."""
     seen = [r for r in odd.reasons if r.never_varied or abs(r.share) / _measured(odd) >= VISIBLE]
     return replace(odd, reasons=tuple(seen) or odd.reasons[:1])
 
@@ -326,7 +326,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _judgement(reason: Reason, side: str | None) -> str:
-    """What is odd about a value; one that is not beyond what is usual is so only among rows like it."""
+    """What is odd about a value; one within the usual range is odd only among rows like it."""
     if reason.partner is not None:
         return f"at odds with {name_text(Reason(reason.partner.name, None, None, 0, 0.0, 0.0))}"
     if reason.judged is not None:
@@ -337,7 +337,7 @@ def _judgement(reason: Reason, side: str | None) -> str:
 
 
 def _measured(odd: OddRow) -> float:
-    """What shares are of, as in sentences: without variables that training gave no scale to measure by."""
+    """The whole of the shares, as in sentences: without variables that never varied in training."""
     return odd.measured_share if odd.measured_share > 0.0 else 1.0
 
 
@@ -346,15 +346,15 @@ def _shown_share(reason: Reason, odd: OddRow) -> float | None:
 
 
 def times_text(outlierness: float, threshold: float) -> str:
-    """How many times the threshold; nothing if that is no measure."""
+    """How many times the threshold; None if that is meaningless."""
     ratio = outlierness / threshold if threshold > 0.0 else math.nan
     return number(ratio, 2) if math.isfinite(ratio) else ""
 
 
 def _brief(odd: OddRow) -> list[dict[str, Any]]:
-    """The main reasons, then the rest, a line each; shares are those of the sentence."""
+    """The main reasons, then the rest, a line each, with the shares of the sentence."""
     rest = max(odd.measured_share, 0.0)
-    # Of what never varied there is no scale to measure it by.
+    # A variable that never varied has no scale to measure it by.
     shares = [None if reason.never_varied else reason.share for reason in odd.reasons]
     told = [_line(words, s, rest) for words, s in zip(words_of(odd.reasons), shares, strict=True)]
     unexplained = odd.unexplained_share if odd.is_additive else 0.0

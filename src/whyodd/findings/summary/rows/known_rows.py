@@ -1,4 +1,4 @@
-"""The normal rows that a model compares with, as people know them."""
+"""The normal rows that a model compares with, in the values that people know."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.intp]
 
-# Of values that were scaled and back, beside the largest of the column.
+# Rounding of values scaled back and forth, relative to the largest of the column.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """Centers of a network: what they are called, their values, and whether they are odd themselves.
+    """Centers of a network: their names, their values, and whether they are odd themselves.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class KnownRows:
     is_own: bool = False
 
     def name(self, center: int) -> str:
-        """What people call a center."""
+        """The name of a center."""
         rows = self.e.network.rows
         if rows is None:
             return f"normal point {center} of the model"
@@ -56,12 +56,12 @@ class KnownRows:
         )
 
     def row(self, center: int) -> int | None:
-        """Which of the explained rows a center is; None if it is none of them, or not known."""
+        """Which of the explained rows a center is; None if it is none of them, or unknown."""
         rows = self.e.network.rows
         return int(rows[center]) if self.is_own and rows is not None else None
 
     def values(self, centers: Indices) -> NDArray[Any]:
-        """(m, d) values of centers: those of the table if it is there, else as the model remembers them."""
+        """(m, d) values of centers: from the table if it is given, else as the model remembers them."""
         values = values_of_centers(self.e, centers)
         frame = self._rows_of_table(centers)
         if frame is None:
@@ -73,7 +73,7 @@ class KnownRows:
         return values
 
     def value(self, center: int, name: str) -> Any:
-        """What the table has of a variable in the row that a center is; None without the table."""
+        """The table's value of a variable in the row that is a center; None without the table."""
         frame = self._rows_of_table(np.array([center]))
         return frame[name].to_list()[0] if frame is not None and name in frame.columns else None
 
@@ -85,7 +85,7 @@ class KnownRows:
 
 
 def values_of_centers(e: Explanation, centers: Indices) -> NDArray[Any]:
-    """(m, d) values of centers in the units and categories that people know; None where not known."""
+    """(m, d) values of centers in raw units and categories; None where unknown."""
     points, variables = e.network.centers[centers], e.variables
     if variables is None or variables.decode is None:
         values = to_dense(points)
@@ -101,19 +101,19 @@ def values_of_centers(e: Explanation, centers: Indices) -> NDArray[Any]:
 
 
 def _without_rounding(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What is 0 but for rounding is 0."""
+    """Round to 0 whatever differs from it by rounding alone."""
     largest = np.nanmax(np.abs(numbers), initial=0.0)
     return np.where(np.abs(numbers) < _ROUNDING * largest, 0.0, numbers)
 
 
 def nearest_centers(e: Explanation) -> Indices:
-    """(n,) the center that each row is compared with most; -1 where there is none."""
+    """(n,) the center that each row is mainly compared with; -1 without any."""
     nearest = [row[0].center if row else -1 for row in e.neighbors(1)]
     return np.array(nearest, dtype=np.intp)
 
 
 def outlierness_of_centers(e: Explanation, centers: Indices) -> NDArray[np.float64]:
-    """(m,) how odd centers are themselves; 0 for those of a linear model, which are no points.
+    """(m,) how odd centers are themselves; 0 for those of a linear model, which are not points.
 
     A center that stands for one row is judged without itself, as the rows are. One that counts for more, a
     support vector or a component of a mixture, is judged as the model does.

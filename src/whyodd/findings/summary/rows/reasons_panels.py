@@ -1,4 +1,4 @@
-"""Whether a few reasons say most of it, and whether they come from a comparison with normal rows."""
+"""Whether a few reasons explain most of it, and whether they come from a comparison with normal rows."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from whyodd.explanations.table import Explanation
 
 _NAMED = 3  # reasons of a sentence
-# Half is said by reasons that hold as much as all others together; below a quarter they are three of many.
+# At a half, the reasons have as much as all others together; below a quarter they are three of many.
 _MOST, _SOME = 0.5, 0.25
-# Of normal rows, too, a tenth is called odd; beyond a third, "too high" is often "than another odd row".
+# A tenth of normal rows is called odd, too; beyond a third, "too high" often means "than another odd row".
 _FEW, _MANY = 0.1, 1 / 3
 _ALIKE = 0.5  # of the row's outlierness
 
 
 def few_reasons_panel(e: Explanation) -> dict[str, Any]:
-    """How much of what makes a typical row odd its three main reasons say."""
+    """How much of a typical row's outlierness its three main reasons explain."""
     shares = named_shares(e)
     share = float(np.median(shares)) if shares.size else np.nan
     if not np.isfinite(share):
@@ -43,12 +43,12 @@ def named_shares(e: Explanation) -> NDArray[np.float64]:
 
 
 def normal_rows_panel(e: Explanation, threshold: float | None) -> dict[str, Any]:
-    """How many rows are compared most of all with a row that is about as odd."""
+    """How many rows are mainly compared with a row that is about as odd."""
     nearest = nearest_centers(e)
     if threshold is None or len(e) == 0 or (nearest < 0).any():
         return panel(_NORMAL_TITLE, "not measured", "unknown", _NOT_KNOWN)
     known = outlierness_of_centers(e, nearest)
-    # The nearest row of one far out is at the edge, and perhaps just above the threshold: that is no harm.
+    # The nearest row of a far row is at the edge, and perhaps just above the threshold: that is harmless.
     share = float(((known > threshold) & (known > _ALIKE * e.outlierness)).mean())
     verdict = "good" if share <= _FEW else "fair" if share <= _MANY else "poor"
     told = "None" if share == 0.0 else percent(share)

@@ -28,12 +28,12 @@ _DRAWN = (0.01, 0.99)  # of a number, beside the value itself
 _EDGE = 0.04
 _CATEGORIES = 5  # that are drawn side by side
 _SPREAD = 0.6  # of the room of a category, in which its rows lie
-_GOLDEN = 0.6180339887  # Multiples of it spread evenly, and the same in each run.
+_GOLDEN = 0.6180339887  # Its multiples are spread evenly, and are the same in each run.
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One of the two directions of a picture.
+    """One axis of a picture.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Scatters:
-    """Pictures of pairs, of rows that a committee explains."""
+    """Pictures of pairs, for rows that a committee explains."""
 
     e: Explanation
     comparisons: Comparisons
@@ -129,14 +129,14 @@ def _of_number(name: str, usual: Floats, value: float, form: Written | None) -> 
 def _of_category(
     name: str, codes: NDArray[np.intp], labels: tuple[Any, ...], value: Any, form: Written | None
 ) -> Axis | None:
-    """Categories side by side: the own one, and the most common others."""
+    """Categories side by side: the row's own, and the most common others."""
     keys = [category_key(label) for label in labels]
     own = category_key(value)
     counts = np.bincount(codes[codes >= 0], minlength=len(labels))
     others = [k for k in np.argsort(-counts, kind="stable").tolist() if keys[k] != own and counts[k]]
     chosen = others[: _CATEGORIES - 1]
     slots = len(chosen) + 1
-    places = np.full(len(labels) + 1, np.nan)  # the last is that of no category
+    places = np.full(len(labels) + 1, np.nan)  # the last is for no category
     for slot, code in enumerate(chosen, start=1):
         places[code] = (slot + 0.5) / slots
     for code, key in enumerate(keys):
@@ -150,7 +150,7 @@ def _of_category(
 
 
 def _inside(places: Floats) -> Floats:
-    """Places between 0 and 1 with a little room at both ends."""
+    """Places between 0 and 1 with a small margin at both ends."""
     return np.asarray(_EDGE + (1.0 - 2.0 * _EDGE) * places)
 
 

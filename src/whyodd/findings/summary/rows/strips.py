@@ -1,4 +1,4 @@
-"""Where a value lies in the distribution of its column: what the small strips beside reasons show."""
+"""Where a value lies in the distribution of its column: the small strips beside reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BINS = 24
-# What is drawn of a column: all but the few values that would leave the others no room.
+# Range drawn of a column: all but the few values that would leave no room for the others.
 _DRAWN = (0.005, 0.995)
 _EDGE = 0.03  # of the width, on both sides
 # A value farther from the others than they are from one another is drawn beyond a break of the axis.
@@ -98,7 +98,7 @@ def number_strip(
 
 
 def date_strip(part: str, usual: Floats, value: float) -> dict[str, Any] | None:
-    """The same of a part of a date, which has no usual range: by hours, weekdays or months, or as it passes.
+    """The same for a part of a date, without a usual range: by hours, weekdays or months, or over time.
 
     ``usual`` (n,) and ``value`` are places as :func:`whyodd.explanations.date_parts.part_places` gives them.
     """
@@ -124,7 +124,7 @@ _TIME = ("earlier", "later")
 
 
 def _heights(counts: NDArray[Any]) -> list[float]:
-    """Counts beside the largest; what is there is seen."""
+    """Counts relative to the largest; a count above 0 stays visible."""
     largest = float(counts.max()) or 1.0
     parts = np.where(counts > 0, np.maximum(counts / largest, _SEEN), 0.0)
     return [round(part, 3) for part in parts.tolist()]

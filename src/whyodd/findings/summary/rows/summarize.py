@@ -1,4 +1,4 @@
-"""What is told of the odd rows of a table."""
+"""The report of the odd rows of a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIMILAR = 6  # rows that a card links to
 
 
 def summarize_rows(found: Findings, top: int, checks: bool) -> dict[str, Any]:
-    """Cards of the oddest rows, lines of the others, groups by shared reason, and how far to trust it all."""
+    """Cards of the oddest rows, lines for the others, groups by shared reason, and panels on trust."""
     e, known = found.explanation, found.known
     threshold = np.inf if found.threshold is None else found.threshold
     listed = found.odd[:_LISTED]

@@ -1,4 +1,4 @@
-"""How far an explanation can be trusted: measured on its own rows, and told in sentences."""
+"""How far an explanation can be trusted: measured on its own rows, and stated in sentences."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _POINTS, _STEADY = "Points to what matters", "Holds steady"
-# Areas are compared with one another: more points on the curves would change all of them alike.
+# Only comparisons of areas count: more points on the curves would change all of them alike.
 _CHECKPOINTS = 20
-# Neighbours and metrics are flipped pair by pair of a row and a center, in NumPy: so many take a second.
+# Neighbours and metrics are flipped for each pair of a row and a center, in NumPy: this many per second.
 _PAIRS_TO_FLIP, _FEWEST_FLIPPED, _MOST_FLIPPED = 300_000, 20, 60
 # How far rows are moved, in standard deviations: as much as values that people call equal may differ.
 _MOVE = 0.01
-# After such a move, up to one percent is less than the whole percentages of the page show. Beyond ten
-# percent, reasons change places although nobody could tell the rows apart; a random order moves 30 and more.
+# After such a move, one percent is less than the page's whole percentages show. Beyond ten percent, reasons
+# change places although nobody could distinguish the rows; a random order moves 30 and more.
 _UNSEEN, _REORDERED = 0.01, 0.1
 # Methods that explain a row as quickly as it is scored; the others are tried on fewer rows and moves.
 _QUICK = ("dtd", "mean", "nearest", "random", "sensitivity")
 _MOVES, _FEW_MOVES, _FEW_ROWS = 5, 1, 10
 _BEST = "dtd"  # the method to advise
 _CONFIDENCE = 0.975  # in either direction
-_ENOUGH_ROWS = 10  # If so many do not show a difference from a random order, there is none worth the name.
-# What may be wrong with a row or a method; a page about the others should still come about.
+_ENOUGH_ROWS = 10  # If this many rows show no difference from a random order, there is no relevant one.
+# Errors of a row or a method; a page about the others should still appear.
 _KNOWN = (ValueError, TypeError, ArithmeticError, ImportError)
 
 
@@ -58,7 +58,7 @@ def trust(
     threshold : float, optional
         Outlierness above which a row is odd; by default that of the model.
     max_rows : int, default 200
-        Measured on at most so many rows, the oddest ones.
+        Number of rows, the oddest ones, that are measured at most.
     random_state : int, default 0
         Seed of the random order to compare with, and of the moves of rows.
 
@@ -80,9 +80,9 @@ def trust(
      'Holds steady': 'good', 'Few reasons': 'good', 'Compared with normal rows': 'fair'}
     """
     part = e.top(max_rows) if len(e) > max_rows else e
-    part = part[np.asarray(part.outlierness) > 0.0]  # nothing is to be explained of the others
+    part = part[np.asarray(part.outlierness) > 0.0]  # the others need no explanation
     panels = [conservation_panel(part)]
-    # Parts of a signed score may be less than nothing: there is no share of them.
+    # Parts of a signed score may be negative, and then have no share.
     panels += [unexplained_panel(part)] if not (part.unexplained < 0.0).any() else []
     panels += [_flipping_panel(e, part, random_state)] if offers(e.network, "flip", "centers") else []
     panels += [_stability_panel(part, random_state)] if offers(e.network, "centers") else []
@@ -150,7 +150,7 @@ class Areas:
     def verdict(self) -> str:
         """Good if clearly below both others, fair if not clearly above the nearest neighbour."""
         if len(self.own) < 2:
-            return "unknown"  # of one row no spread is known
+            return "unknown"  # a single row has no spread
         low, high = _interval(self.own - self.random)
         if high >= 0.0:  # not clearly better than a random order: or are there too few rows to tell?
             return "poor" if low >= 0.0 or len(self.own) >= _ENOUGH_ROWS else "unknown"
@@ -159,7 +159,7 @@ class Areas:
 
 
 def _interval(differences: Floats) -> tuple[float, float]:
-    """Where the mean of differences of rows lies, by its standard error."""
+    """Where the mean difference between rows lies, by its standard error."""
     mean, n = float(differences.mean()), len(differences)
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     reach = error * float(stats.t.ppf(_CONFIDENCE, n - 1))
@@ -186,7 +186,7 @@ def _moved(e: Explanation, random_state: int) -> dict[str, Any]:
 
 
 def moved_shares(e: Explanation, random_state: int) -> Floats:
-    """Share of each row's relevance that is with other variables after the row has been moved a little."""
+    """Share of each row's relevance that moves to other variables after the row has been moved a little."""
     is_quick = e.method in _QUICK
     some, moves = (e, _MOVES) if is_quick else (e.top(_FEW_ROWS), _FEW_MOVES)
     return _MOVE * stability_of(some, scale=_MOVE, n=moves, random_state=random_state).mean
@@ -200,7 +200,7 @@ def _advice(advice: Mapping[str, str], verdict: str, method: str) -> str:
 
 
 def _hindrance(e: Explanation) -> str | None:
-    """Why relevance cannot be put into an order, if it cannot."""
+    """Why relevance cannot be ranked; None if it can."""
     if len(e) == 0:
         return "Nothing is odd, so there is no outlierness to explain."
     if e.relevance.shape[1] < 2:

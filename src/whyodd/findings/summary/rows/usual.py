@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     Summary = tuple[Range | None, Common | None]
 
 _MIDDLE = (0.05, 0.95)
-# Quantiles of so many rows are those of all to a tenth of a percent.
+# Quantiles of this many rows are accurate to a tenth of a percent.
 _MOST_ROWS = 100_000
-_MOST_DRAWN = 2_000  # rows of which a picture shows no more than of all
-# With fewer the middle 90 % says little.
+_MOST_DRAWN = 2_000  # rows; a picture would not show more
+# With fewer rows, the middle 90 % says little.
 _FEWEST_ROWS = 20
 _UNKNOWN = "Usual ranges are unknown: neither the training rows nor enough other rows are available."
 
@@ -63,15 +63,15 @@ class Usual:
     _columns: dict[str, Column | None] = field(default_factory=dict, repr=False)
 
     def range(self, name: str) -> Range | None:
-        """5 % and 95 % quantile of a number; None of anything else."""
+        """5 % and 95 % quantile of a number; None for other variables."""
         return self._of(name)[0]
 
     def common(self, name: str) -> Common | None:
-        """All categories and their shares, the most common first; None of a number."""
+        """All categories and their shares, the most common first; None for a number."""
         return self._of(name)[1]
 
     def numbers(self, name: str) -> Column | None:
-        """The numbers that the range is of, and how much each counts; None of anything else."""
+        """The numbers behind the range, and their weights; None for other variables."""
         if name not in self._columns:
             found = None if self.range(name) is None else self.column(name)
             self._columns[name] = None if found is None else _drawn(*found)
@@ -84,7 +84,7 @@ class Usual:
 
 
 def usual_values(e: Explanation, normal: Any, below: NDArray[np.bool_]) -> Usual:
-    """What is usual among the best rows there are to compare with: those of the sentences, if these have any.
+    """The usual values among the best rows to compare with: those of the sentences, if there are any.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def usual_values(e: Explanation, normal: Any, below: NDArray[np.bool_]) -> Usual
 
 
 def _of_comparisons(e: Explanation, comparisons: Comparisons) -> Usual:
-    """What the sentences have: a card must not name two ranges of one variable."""
+    """The ranges of the sentences, since a card must not give two ranges for one variable."""
     places = {name: i for i, name in enumerate(e.feature_names)}
 
     def summary(name: str) -> Summary:
@@ -141,7 +141,7 @@ def _values(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _read(series: nw.Series[Any], form: Written) -> NDArray[Any]:
-    """Texts as the values they stand for."""
+    """Texts read as the values they stand for."""
     values = _values(series)
     return form.parse(values) if values.dtype == object and form.dtype == "float64" else values
 
@@ -154,7 +154,7 @@ def _of_rows(e: Explanation, below: NDArray[np.bool_]) -> Usual:
 
 
 def _of_centers(e: Explanation) -> Usual:
-    """Of the normal points that the model keeps; those of a support vector machine are at the edge."""
+    """From the normal points that the model keeps; those of a support vector machine are at the edge."""
     if not offers(e.network, "centers") or e.network.n_centers < _FEWEST_ROWS:
         return _of_columns(_UNKNOWN, lambda name: None)  # noqa: ARG005
     columns = dict(zip(e.feature_names, values_of_centers(e, np.arange(e.network.n_centers)).T, strict=True))
@@ -175,13 +175,13 @@ def _equally(values: NDArray[Any]) -> Column:
 
 
 def _drawn(values: NDArray[Any], weights: NDArray[np.float64]) -> Column:
-    """As many numbers as a small picture shows."""
+    """As many numbers as a small picture can show."""
     step = 1 + len(values) // _MOST_DRAWN
     return as_numbers(values[::step, np.newaxis])[:, 0], weights[::step]
 
 
 def _summed_up(column: Column | None) -> Summary:
-    """Range of numbers, or common values of what may be categories."""
+    """Range of numbers, or common values of a variable that may be a category."""
     if column is None:
         return None, None
     values, weights = column
