@@ -6,11 +6,11 @@ of the packages give the same bytes.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
+import drawing
 import numpy as np
+from drawing import BLUE, FAINT, GREEN, GREY, INK, ORANGE
 
 import whyodd
 from whyodd.explanations.sentences import number, percent
@@ -20,23 +20,6 @@ from whyodd.network.waist import decompose_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HERE = Path(__file__).parent
-# From Okabe and Ito's palette, told apart by people who see red and green alike.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#9A9A9A"
-INK, FAINT = "#222222", "#666666"
-STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
-    "font.size": 10,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-}
 TOLD: dict[str, Any] = {
     "color": "white",
     "weight": "bold",
@@ -154,10 +137,7 @@ def _found(committee: Any, view: Any, rows: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Draw all figures and write the PNGs."""
-    mpl.use("Agg")
-    mpl.rcParams.update(STYLE)
-    from matplotlib import pyplot as plt
-
+    plt = drawing.begin(**{"axes.titlelocation": "left", "axes.titleweight": "bold"})
     pairs = {
         "how-pooling.png": (draw_soft_minimum, draw_neighbours),
         "how-decomposition.png": (draw_differences, draw_parts),
@@ -166,15 +146,10 @@ def main() -> None:
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.9), layout="constrained")
         draw_left(left)
         draw_right(right)
-        _save(figure, name)
+        drawing.save(figure, name, dpi=130)
     figure, axes = plt.subplots(2, 2, figsize=(8.4, 7.2), layout="constrained")
     draw_views(axes)
-    _save(figure, "how-committee.png")
-
-
-def _save(figure: Any, name: str) -> None:
-    # Without the version of matplotlib, so that equal pictures are equal files.
-    figure.savefig(HERE / name, dpi=130, metadata={"Software": None})
+    drawing.save(figure, "how-committee.png", dpi=130)
 
 
 if __name__ == "__main__":

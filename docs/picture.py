@@ -7,11 +7,11 @@ and the numbers are those of ``whyodd demo``; the same versions of the packages 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
+import drawing
 import numpy as np
+from drawing import FAINT, INK
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
     from whyodd import Explanation
 
-PICTURE = Path(__file__).with_name("picture.png")
 SHOWN = 5
-# From Okabe and Ito's palette, told apart by people who see red and green alike.
-BENIGN, MALIGNANT, OTHERS, REST = "#0072B2", "#D55E00", "#E89C66", "#9A9A9A"
-INK, FAINT = "#222222", "#666666"
+BENIGN, MALIGNANT, OTHERS, REST = drawing.BLUE, drawing.ORANGE, "#E89C66", drawing.GREY
 TITLE: dict[str, Any] = {"loc": "left", "weight": "bold", "pad": 24}
 
 
@@ -113,22 +110,7 @@ def _write_values(ax: Axes, tumours: Tumours, oddest: Explanation, variables: An
 
 def main() -> None:
     """Draw both panels and write the PNG."""
-    mpl.use("Agg")
-    mpl.rcParams.update(
-        {
-            "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
-            "font.size": 10,
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "axes.edgecolor": FAINT,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "xtick.color": INK,
-            "ytick.color": INK,
-        }
-    )
-    from matplotlib import pyplot as plt
-
+    plt = drawing.begin()
     tumours = explain_tumours()
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 3.9), width_ratios=(1, 0.95), layout="constrained"
@@ -136,8 +118,7 @@ def main() -> None:
     figure.get_layout_engine().set(wspace=0.06, rect=(0.005, 0, 0.985, 1))
     draw_scores(left, tumours)
     draw_reasons(right, tumours)
-    # Without the version of matplotlib, so that equal pictures are equal files.
-    figure.savefig(PICTURE, dpi=160, metadata={"Software": None})
+    drawing.save(figure, "picture.png", dpi=160)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 # Folder of a data set -> where its public original is.
 ORIGINALS = {
+    "adbench": "https://github.com/Minqi824/ADBench (adbench/datasets/Classical)",
     "magnetic_tile": "https://github.com/abin24/Magnetic-tile-defect-datasets.",
     "nab": "https://github.com/numenta/NAB (data/realKnownCause, gzipped)",
     "nsl_kdd": "https://www.unb.ca/cic/datasets/nsl.html (as .csv.gz with a header)",

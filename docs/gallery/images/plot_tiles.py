@@ -58,10 +58,15 @@ for i, position in enumerate(found.order):
 figure = whyodd.plots.heatmaps(found.top(4))
 
 # %%
-# The oddest tile, image 7, stays grey: it is a large picture, odd along most of an edge, and a pixel of it
-# has little. A blowhole is missed. One of the odd tiles, image 0, is a "good" one. Look closely at the warm
-# place: there is a dark speck, and a dark scratch to the right of it. The tile was in the folder of good
-# ones.
+# A pixel of a large picture has a small share of the whole, so the oddest tile, image 7, stays nearly grey on
+# the scale that all four share. On a scale of its own it shows what is odd: the bent lower edge, all along,
+# and a piece of the upper one.
+
+ax = whyodd.plots.heatmap(found.top(1))
+
+# %%
+# A blowhole is missed. One of the odd tiles, image 0, is a "good" one. Look closely at the warm place: there
+# is a dark speck, and a dark scratch to the right of it. The tile was in the folder of good ones.
 #
 # **What to do next:** let someone sort that tile again. On the command line, ``whyodd image good/ today/
 # --out heatmaps/`` does all this for folders of pictures.
