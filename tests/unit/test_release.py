@@ -183,7 +183,12 @@ def installed(wheel, folder):
     venv.create(folder / "venv", with_pip=False)
     (site,) = (folder / "venv").glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(site)
-    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
+    others = folder / "others"
+    others.mkdir()
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if "whyodd" not in package.name:  # neither this package as it is installed here, nor its types
+            (others / package.name).symlink_to(package)
+    (site / "others.pth").write_text(str(others))
     return site
 
 

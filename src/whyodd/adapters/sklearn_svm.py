@@ -12,11 +12,13 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.requirements import require_fitted
 from whyodd.compute.points import to_dense
 from whyodd.kernels import Exponential
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.models.fitting.merging import merge_equal_rows
+from whyodd.models.fitting.row_network import network_of_rows
 from whyodd.network.linear_score import LinearScore
 from whyodd.network.verdict import AffineScale, ExponentialScale
 
 if TYPE_CHECKING:
+    from whyodd.network.distance_network import DistanceNetwork
     from whyodd.network.verdict import Scale
 
 
@@ -61,15 +63,13 @@ def from_one_class_svm(model: Any) -> DistanceNetwork | LinearScore:
     # libsvm's (1, m) coefficients are sparse if the model was fitted on sparse data.
     duals = sparse.csr_array(model.dual_coef_).toarray().ravel()
     total = math.fsum(duals)
-    return DistanceNetwork(
-        model.support_vectors_,
-        kernel=Exponential(q=2.0, sigma=1.0 / math.sqrt(2.0 * model._gamma)),
-        # Logarithms distinguish dual coefficients whose share of the total underflows.
-        log_weights=np.log(duals) - math.log(total),
-        offset=math.log(total),
-        rows=model.support_,
-        n_rows=model.shape_fit_[0],
+    merged = merge_equal_rows(model.support_vectors_)
+    kernel = Exponential(q=2.0, sigma=1.0 / math.sqrt(2.0 * model._gamma))
+    # Divided by their total later, as logarithms: the share of a coefficient may underflow.
+    network = network_of_rows(
+        model.support_vectors_, merged, merged.gather(duals), kernel, offset=math.log(total)
     )
+    return network.with_rows_of(model.support_, model.shape_fit_[0])
 
 
 def from_sgd_svm(model: Any) -> LinearScore:

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyodd.explainers.own_centers import known_rows
 from whyodd.network.calibrated import CalibratedScore, mixes_variables, usual_factors
-from whyodd.network.waist import decompose_rows, offers
+from whyodd.network.waist import center_of_rows, decompose_rows, offers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,9 +70,11 @@ def _training_rows(network: Any, normal: str) -> tuple[Points, Indices]:
             "like X."
         )
     # A part is not a sample: a one-class SVM keeps the outermost rows, a committee the usual ones.
-    if network.n_centers != network.n_rows:
+    center = center_of_rows(network)
+    kept = np.count_nonzero(center >= 0)
+    if kept < len(center):
         raise ValueError(
-            f"normal={TRAINING!r}, but the model keeps {network.n_centers} of the {network.n_rows} rows it "
-            "was trained on. Pass these, or other normal rows, like X."
+            f"normal={TRAINING!r}, but the model keeps {kept} of the {len(center)} rows it was trained on. "
+            "Pass these, or other normal rows, like X."
         )
-    return network.centers, np.arange(network.n_centers)
+    return network.centers[center], center

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy import sparse
 
-from whyodd.network.waist import offers
+from whyodd.network.waist import center_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -49,7 +49,7 @@ def own_centers(
         return None
     own = None
     if network.rows is not None and X.shape[0] == network.n_rows:
-        own = own_by_training_row(network, X[network.rows], X.shape[0], transformed=transformed)
+        own = own_by_training_row(network, X[network.rows], transformed=transformed)
     if own is None and exclude_self != "auto":
         own = _by_equal_values(network, X, transformed=transformed)
         if np.all(own < 0):
@@ -71,21 +71,14 @@ def known_rows(network: DistanceNetwork, X: Points, *, transformed: bool = False
     return _by_equal_values(network, X, transformed=transformed) if own is None else own
 
 
-def own_by_training_row(
-    network: DistanceNetwork, candidates: Points, n: int, *, transformed: bool
-) -> Own | None:
-    """(n,) the center that each of n rows is, or -1; None unless the ``candidates`` are the centers.
+def own_by_training_row(network: DistanceNetwork, candidates: Points, *, transformed: bool) -> Own | None:
+    """(n_rows,) the center that each row is, or -1; None unless the ``candidates`` are the centers.
 
     ``candidates`` (m, d) are the rows at the positions ``network.rows``.
     """
     if not _equal(candidates, network.centers, _ROUNDING if transformed else 0.0):
         return None
-    own = np.full(n, -1, dtype=np.intp)
-    own[network.rows] = np.arange(network.n_centers)
-    copies = getattr(network, "copies", None) if offers(network, "copies") else None
-    if copies is not None:
-        own[copies[:, 0]] = copies[:, 1]
-    return own
+    return center_of_rows(network)
 
 
 def _by_equal_values(network: DistanceNetwork, X: Points, *, transformed: bool) -> Own:

@@ -14,8 +14,8 @@ from whyodd.models.bandwidth.sklearn_words import own_kernel
 from whyodd.models.density import DensityDetector, log_normaliser
 from whyodd.models.fitting.exemplar_weights import exemplar_weights
 from whyodd.models.fitting.merging import merge_equal_rows
+from whyodd.models.fitting.row_network import network_of_rows
 from whyodd.models.fitting.thresholds import soft_threshold
-from whyodd.network.distance_network import DistanceNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth.rules import SigmaRule
     from whyodd.models.fitting.exemplar_weights import ExemplarSolution
+    from whyodd.network.distance_network import DistanceNetwork
 
 
 class ExemplarMixture(DensityDetector):
@@ -126,9 +127,11 @@ class ExemplarMixture(DensityDetector):
         )
         if solution.gap > self.tol:
             _warn(solution, self.tol)
-        network = _network(X, merged.spread(solution.alpha), kernel)
+        offset = log_normaliser(kernel, X.shape[1])
+        network = network_of_rows(X, merged, solution.alpha, kernel, offset)
         log_g = network.assign(merged.rows).log_inlierness
-        self._describe(network, solution, float(np.average(log_g, weights=counts)))
+        self._describe(merged.spread(solution.alpha), kernel, solution)
+        self.log_likelihood_ = float(np.average(log_g, weights=counts))
         shares = _own_shares(solution.alpha, log_g, counts, kernel)
         return network, soft_threshold(merged, solution.alpha, shares, kernel, network.n_centers)
 
@@ -140,25 +143,12 @@ class ExemplarMixture(DensityDetector):
         if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
             raise ValueError(f"max_iter={self.max_iter!r}: expected a number of iterations of at least 1.")
 
-    def _describe(self, network: DistanceNetwork, solution: ExemplarSolution, log_likelihood: float) -> None:
-        self.kernel_ = network.kernel
-        self.exemplars_ = network.rows
-        self.weights_ = network.weights
-        self.log_likelihood_ = log_likelihood
+    def _describe(self, alpha: NDArray[np.float64], kernel: Kernel, solution: ExemplarSolution) -> None:
+        self.kernel_ = kernel
+        self.exemplars_ = np.flatnonzero(alpha)
+        self.weights_ = alpha[self.exemplars_]
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
-
-
-def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:
-    exemplars = np.flatnonzero(alpha)
-    return DistanceNetwork(
-        X[exemplars],
-        kernel=kernel,
-        log_weights=np.log(alpha[exemplars]),
-        offset=log_normaliser(kernel, X.shape[1]),
-        rows=exemplars,
-        n_rows=X.shape[0],
-    )
 
 
 def _own_shares(

@@ -17,7 +17,7 @@ from whyodd.models.bandwidth.rules import bandwidth
 from whyodd.models.bandwidth.sklearn_words import own_kernel, sigma_of_gamma
 from whyodd.models.base import DistanceDetector
 from whyodd.models.fitting.merging import merge_equal_rows
-from whyodd.network.distance_network import DistanceNetwork
+from whyodd.models.fitting.row_network import network_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whyodd.compute.training.one_class import OneClassSolution
     from whyodd.kernels import Kernel
     from whyodd.models.bandwidth.rules import SigmaRule
+    from whyodd.network.distance_network import DistanceNetwork
 
 # Rounding error of an inlierness, in training (float32 similarities) and in scoring.
 _ROUNDING = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-5}
@@ -89,6 +90,9 @@ class OneClassSVM(DistanceDetector):
 
     Notes
     -----
+    Equal rows are one center of the network with their weights together, and o of Student's kernels counts it
+    once: repeating all rows changes nothing.
+
     Schölkopf et al., "Estimating the support of a high-dimensional distribution", 2001. Exponential kernels
     with q > 2 are indefinite: training ends in a stationary point, or warns that it did not.
 
@@ -159,9 +163,8 @@ class OneClassSVM(DistanceDetector):
             )
         if not solution.converged:
             _warn(type(self).__name__, solution, kernel, self.tol)
-        alpha = merged.spread(solution.alpha)
-        self._describe(solution, alpha, kernel)
-        network = _network(X, alpha, kernel)
+        self._describe(solution, merged.spread(solution.alpha), kernel)
+        network = network_of_rows(X, merged, solution.alpha, kernel)
         # Rounding must not make a row on the boundary an outlier.
         boundary = solution.rho * (1.0 - _ROUNDING[np.dtype(X.dtype)])
         return network, float(kernel.outlierness(np.log(boundary), network.n_centers))
@@ -234,13 +237,6 @@ def _progress(tol: float) -> Iterator[Callable[[int, float], None]]:
         yield lambda steps, violation: status.update(
             f"Training: {steps:,} steps, violation {violation:.1e} (done at {tol:.0e})"
         )
-
-
-def _network(X: Points, alpha: NDArray[np.float64], kernel: Kernel) -> DistanceNetwork:
-    support = np.flatnonzero(alpha)
-    return DistanceNetwork(
-        X[support], kernel=kernel, log_weights=np.log(alpha[support]), rows=support, n_rows=X.shape[0]
-    )
 
 
 def solve_one_class(*arguments: Any, **keywords: Any) -> OneClassSolution:

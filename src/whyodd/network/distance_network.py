@@ -74,14 +74,18 @@ class DistanceNetwork:
         Training row that each center is.
     n_rows : int, optional
         Number of rows the model was trained on.
+    copies : array-like of int of shape (c, 2), optional
+        Further training rows that are equal to a center, and the center. A center that stands for k equal
+        rows has their weights together. Each of them takes a k-th of it away if it is left out.
     verdict : Verdict, optional
         What the model it was made of says of its own scores.
 
     Notes
     -----
     Every method takes these keywords. ``own``: array of int (n,), for each row of X the one center to leave
-    out (-1: none); the other weights are renormalised. ``n_jobs``: threads (None: all cores). ``memory_mb``:
-    bound on the memory for work, beyond input and output. ``progress``: called with the number of rows done.
+    out (-1: none), or the row's part of one with ``copies``; the other weights are renormalised. ``n_jobs``:
+    threads (None: all cores). ``memory_mb``: bound on the memory for work, beyond input and output.
+    ``progress``: called with the number of rows done.
 
     Examples
     --------
@@ -95,8 +99,8 @@ class DistanceNetwork:
 
     capabilities: ClassVar[frozenset[str]] = frozenset(
         {
-            *("centers", "consume", "distances", "expected", "flip", "leave_out", "neighbors", "save"),
-            *("through", "work"),
+            *("centers", "consume", "copies", "distances", "expected", "flip", "leave_out", "neighbors"),
+            *("save", "through", "work"),
         }
     )
 
@@ -109,6 +113,7 @@ class DistanceNetwork:
     offset: float
     rows: NDArray[np.intp] | None
     n_rows: int | None
+    copies: NDArray[np.intp] | None
     verdict: Verdict | None
 
     def __init__(
@@ -123,13 +128,14 @@ class DistanceNetwork:
         offset: float = 0.0,
         rows: ArrayLike | None = None,
         n_rows: int | None = None,
+        copies: ArrayLike | None = None,
         verdict: Verdict | None = None,
     ) -> None:
         points = _frozen_copy(as_matrix(centers, dtype=np.float64, what="centers").values)
         logs = _frozen_copy(_checked_log_weights(weights, log_weights, points.shape[0]))
         if pooling is not None:
             _check_pooling(pooling, metric, points.shape[0])
-            _check_unused(weights, log_weights, kernel)
+            _check_unused(weights, log_weights, kernel, copies)
             kernel = _DISTANCE_ITSELF
         if metric is not None:
             _check_metric(metric, *points.shape)
@@ -143,6 +149,7 @@ class DistanceNetwork:
             "offset": float(offset),
             "rows": None if rows is None else _checked_rows(rows, points.shape[0]),
             "n_rows": n_rows,
+            "copies": None if copies is None else _checked_copies(copies, points.shape[0]),
             "verdict": verdict,
         }
         self.__dict__.update(fields)
@@ -155,7 +162,7 @@ class DistanceNetwork:
 
     def __getstate__(self) -> dict[str, Any]:
         # Only the constructor's arguments: compiled state is rebuilt on loading.
-        names = ["centers", "metric", "offset", "rows", "n_rows", "verdict"]
+        names = ["centers", "metric", "offset", "rows", "n_rows", "copies", "verdict"]
         names += ["log_weights", "kernel"] if self.pooling is None else ["pooling"]
         return {name: getattr(self, name) for name in names}
 
@@ -178,7 +185,10 @@ class DistanceNetwork:
     def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> Self:
         """The same network if its training rows were those ``chosen`` among ``n_rows``."""
         rows = None if self.rows is None else _checked_rows(chosen[self.rows], self.n_centers)
-        return self._but(rows=rows, n_rows=n_rows)
+        copies = self.copies
+        if copies is not None:
+            copies = _checked_copies(np.column_stack([chosen[copies[:, 0]], copies[:, 1]]), self.n_centers)
+        return self._but(rows=rows, n_rows=n_rows, copies=copies)
 
     def with_verdict(self, verdict: Verdict) -> Self:
         """The same network, with what a model says about its scores."""
@@ -326,7 +336,17 @@ class DistanceNetwork:
 
     @cached_property
     def _flipping(self) -> NetworkFlipping:
-        return NetworkFlipping(self.centers, self.log_weights, self.kernel, self.metric, self.pooling)
+        return NetworkFlipping(
+            self.centers, self.log_weights, self.kernel, self._kept, self.metric, self.pooling
+        )
+
+    @cached_property
+    def _kept(self) -> NDArray[np.float64]:
+        """(m,) share of its weight that each center keeps if one of its rows leaves it."""
+        if self.copies is None:
+            return np.zeros(self.n_centers)
+        n_rows = 1.0 + np.bincount(self.copies[:, 1], minlength=self.n_centers)
+        return np.asarray(1.0 - 1.0 / n_rows, dtype=np.float64)
 
     def _nearest_by_assignment(
         self, values: Points, k: int, **keywords: Any
@@ -362,16 +382,15 @@ class DistanceNetwork:
         if matrix is not None and not self._has_few_centers:
             return Mapped.of(self.centers, matrix, self._soft)
         factors = factors_of(self.metric, self.n_centers)
-        return Components(
-            np.asarray(to_dense(self.centers), dtype=np.float64), self.log_weights, self.kernel, factors
-        )
+        points = np.asarray(to_dense(self.centers), dtype=np.float64)
+        return Components(points, self.log_weights, self.kernel, factors, self._kept)
 
     @property
     def _has_few_centers(self) -> bool:
         return self.n_centers <= _FEW_CENTERS or self.n_centers * self.n_features <= _FEW_COORDINATES
 
     def _soft(self, points: Points) -> SoftMin:
-        return SoftMin(points, self.log_weights, self.kernel)
+        return SoftMin(points, self.log_weights, self.kernel, self._kept)
 
     def _per_center(self, X: Any, factor: Callable[[Scores], Floats], **keywords: Any) -> Floats:
         values = as_matrix(X).values
@@ -418,7 +437,8 @@ class DistanceNetwork:
                 )
             return
         lone = np.isneginf(np.delete(self.log_weights, int(np.argmax(self.log_weights)))).all()
-        if lone and np.any(left_out == np.argmax(self.log_weights)):
+        heaviest = int(np.argmax(self.log_weights))
+        if lone and self._kept[heaviest] == 0.0 and np.any(left_out == heaviest):
             raise ValueError(
                 "Leaving out the only center with a weight leaves nothing to compare with. "
                 "Use a model with more centers, or do not exclude the row itself (exclude_self=False)."
@@ -487,7 +507,9 @@ def _check_pooling(pooling: object, metric: Metric | None, m: int) -> None:
 
 def _check_unused(*arguments: object) -> None:
     if any(argument is not None for argument in arguments):
-        raise ValueError("A hard pooling uses neither weights nor a kernel. Leave them out, or the pooling.")
+        raise ValueError(
+            "A hard pooling uses neither weights nor a kernel nor copies. Leave them out, or the pooling."
+        )
 
 
 def _check_metric(metric: object, m: int, d: int) -> None:
@@ -501,6 +523,15 @@ def _checked_rows(rows: ArrayLike, m: int) -> NDArray[np.intp]:
     if index.shape != (m,) or index.dtype.kind not in "iu":
         raise ValueError(f"Expected rows with one row number per center, ({m},), got shape {index.shape}.")
     return np.asarray(_frozen_copy(index.astype(np.intp)))
+
+
+def _checked_copies(copies: ArrayLike, m: int) -> NDArray[np.intp]:
+    pairs = np.asarray(copies)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"Expected copies as pairs of row and center, (c, 2), got shape {pairs.shape}.")
+    if pairs.size and (pairs.min() < 0 or pairs[:, 1].max() >= m):
+        raise ValueError(f"Expected copies of centers between 0 and {m - 1}, got {pairs[:, 1].max()}.")
+    return np.asarray(_frozen_copy(pairs.astype(np.intp)))
 
 
 def _check_representable(outlierness: NDArray[np.float64]) -> None:

@@ -29,6 +29,7 @@ class NetworkFlipping:
     centers: Points
     log_weights: NDArray[np.float64]
     kernel: Kernel
+    kept: NDArray[np.float64]
     metric: Metric | None
     pooling: Pooling | None
 
@@ -42,8 +43,8 @@ class NetworkFlipping:
     ) -> NDArray[np.float64]:
         """o(Ψ) of rows X (n, d), before and after each of S steps (n, S + 1).
 
-        ``left_out`` (n,) is the center to leave out for each row, or -1; ``progress`` receives how many rows
-        are done.
+        ``left_out`` (n,) is the center that each row leaves, or -1; ``progress`` receives how many rows are
+        done.
         """
         if self.pooling is None and self.metric is None:
             curves, small = self._soft.curves(X, removals, left_out, n_jobs, progress)
@@ -59,13 +60,13 @@ class NetworkFlipping:
     def _soft(self) -> SoftFlipping:
         from whyodd.compute.flipping.soft import SoftFlipping
 
-        return SoftFlipping(self.centers, self.log_weights, self.kernel)
+        return SoftFlipping(self.centers, self.log_weights, self.kernel, self.kept)
 
     @cached_property
     def _steps(self) -> StepFlipping:
         from whyodd.compute.flipping.steps import StepFlipping
 
-        return StepFlipping(self.centers, self.log_weights, self.kernel, self.metric, self.pooling)
+        return StepFlipping(self.centers, self.log_weights, self.kernel, self.kept, self.metric, self.pooling)
 
 
 def _check_representable(curves: NDArray[np.float64]) -> None:

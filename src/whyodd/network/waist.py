@@ -131,6 +131,16 @@ def once_per_member(compute: Callable[[Any], Result]) -> Callable[[Any], Result]
     return kept
 
 
+def center_of_rows(score: Any) -> Indices:
+    """(n_rows,) the center that each row of training is, or -1; of a member that offers ``leave_out``."""
+    center = np.full(score.n_rows, -1, dtype=np.intp)
+    center[score.rows] = np.arange(len(score.rows))
+    copies = score.copies if offers(score, "copies") else None
+    if copies is not None:
+        center[copies[:, 0]] = copies[:, 1]
+    return center
+
+
 def score_rows(score: Any, X: Points, *, own: Indices | None = None, n_jobs: int | None = None) -> Doubles:
     """Outlierness (n,) of rows, with the keywords that this member accepts."""
     work = {"n_jobs": n_jobs} if offers(score, "work") else {}

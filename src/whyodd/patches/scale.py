@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyodd.network.waist import center_of_rows
 from whyodd.patches.grid import Grid
 from whyodd.patches.reduction import block_means, block_sums, spread
 
@@ -112,8 +113,8 @@ class Scale:
         if self.network.rows is None:
             return None
         own = np.full(n_windows, -1, dtype=np.intp)
-        mine = np.flatnonzero(self.items[self.network.rows] == item)
-        own[self.windows[self.network.rows[mine]]] = mine
+        mine = np.flatnonzero(self.items == item)
+        own[self.windows[mine]] = center_of_rows(self.network)[mine]
         return own
 
     def training_window(self, center: int) -> int | None:

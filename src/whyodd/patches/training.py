@@ -10,7 +10,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import neuralize
-from whyodd.network.waist import offers
+from whyodd.network.waist import center_of_rows, offers
 from whyodd.patches.coreset import k_centers, radius
 from whyodd.patches.scale import Scale
 
@@ -89,7 +89,7 @@ def _usual_outlierness(network: DistanceNetwork, patches: Floats, kept: Indices)
     """Mean outlierness of some drawn patches, each without its own center; the model knows those ``kept``."""
     own = np.full(len(patches), -1, dtype=np.intp)
     if network.rows is not None:
-        own[kept[network.rows]] = np.arange(network.n_centers)
+        own[kept] = center_of_rows(network)
     some = slice(None, None, -(-len(patches) // _SOME))
     return float(network.outlierness(patches[some], own=own[some]).mean())
 

@@ -263,7 +263,7 @@ class TestRowsAndModels:
             done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         assert there.read_bytes() == here.read_bytes()
-        assert "ignored since the model was not fitted on them: 'order'" in done.stderr
+        assert "ignored columns that the model was not fitted on: 'order'" in done.stderr
 
 
 def test_a_column_that_was_set_aside_may_be_missing_later(folder, tmp_path):

@@ -76,24 +76,11 @@ def new(rng):
     return 2.0 * rng.standard_normal((50, 3))
 
 
-def expected_to_fail(estimator):
-    """Student's o = m / g counts centers: a row repeated is two of them, a row with weight 2 is one.
-
-    The scores of a kernel density are made of g alone.
-    """
-    if getattr(estimator, "kernel", None) != "student" or isinstance(estimator, whyodd.KernelDensity):
-        return {}
-    checks = ("dense", "sparse")
-    return {f"check_sample_weight_equivalence_on_{kind}_data": "o counts centers" for kind in checks}
-
-
 # Some checks have few rows, fewer than columns or than neighbours.
 @pytest.mark.filterwarnings("ignore:n_neighbors=.., but each of")
 @pytest.mark.filterwarnings("ignore:The covariance matrix associated to your dataset is not full rank")
 @pytest.mark.filterwarnings("ignore:Determinant has increased")
-@parametrize_with_checks(
-    [*(cls() for cls in MODELS.values()), *ALL, *IN_OTHER_WORDS], expected_failed_checks=expected_to_fail
-)
+@parametrize_with_checks([*(cls() for cls in MODELS.values()), *ALL, *IN_OTHER_WORDS])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -176,7 +163,7 @@ def test_about_a_tenth_of_new_normal_rows_are_outliers(model, rng):
 @over_variants
 @pytest.mark.parametrize("parameters", [{}, {"contamination": 0.2}], ids=str)
 def test_weights_are_repetition(model, X, new, rng, parameters):
-    """In g for every model; in o and the threshold as well, unless o counts centers as Student's does."""
+    """In g for every model; in o and the threshold too, unless o counts centers and copies are centers."""
     model = clone(model).set_params(**parameters)
     if isinstance(model, OneClassSVM):
         model.set_params(tol=1e-6)
@@ -187,7 +174,8 @@ def test_weights_are_repetition(model, X, new, rng, parameters):
     # What rounding and the tolerance of training leave.
     rtol = 1e-5 if isinstance(model, OneClassSVM) else 1e-9
     np.testing.assert_allclose(weighted.inlierness(new), repeated.inlierness(new), rtol=rtol)
-    if getattr(model, "kernel", None) != "student" and not parameters:
+    counts_copies = isinstance(model, whyodd.KernelDensity) and model.kernel == "student"
+    if not counts_copies and not parameters:
         decision = repeated.decision_function(new)
         np.testing.assert_allclose(weighted.decision_function(new), decision, rtol=rtol, atol=rtol)
 

@@ -99,11 +99,14 @@ class SoftFlipping:
     points : ndarray or CSR array of shape (m, d)
     log_weights : ndarray of shape (m,)
     kernel : Kernel
+    kept : ndarray of shape (m,)
+        Share of its weight that a center keeps if a row leaves it.
     """
 
     points: Points
     log_weights: Wide
     kernel: Kernel
+    kept: Wide
     _usual: dict[np.dtype[Any], _Prepared] = field(default_factory=dict)
 
     def curves(
@@ -171,7 +174,8 @@ class SoftFlipping:
     ) -> tuple[Wide, Wide]:
         """Curves of some rows, and their smallest d² in scaled units."""
         x = prepared.localized(X)
-        versions = np.where(own == self._heaviest, 1, 0)
+        kept = np.where(own >= 0, self.kept[own], 1.0)
+        versions = np.where((own == self._heaviest) & (kept == 0.0), 1, 0)
         sums = np.full((len(x), removals.steps + 1), -np.inf if by_logs else 0.0)
         weights = prepared.log_weights if by_logs else np.exp(prepared.log_weights)
         nearest = np.full(len(x), np.inf)
@@ -184,6 +188,7 @@ class SoftFlipping:
                 tiles,
                 np.ascontiguousarray(weights[:, which]),
                 local,
+                kept,
                 versions,
                 removals.columns,
                 gains,
@@ -205,7 +210,8 @@ class SoftFlipping:
         rest = np.where(own >= 0, self._log_rest[own], 0.0)[:, None]
         log_g = np.minimum(log_sums + self._shifts[versions][:, None] - rest, 0.0)
         log_g[:, -1] = 0.0
-        counted = (self.points.shape[0] - (own >= 0)).astype(np.float64)[:, None]
+        is_out = (own >= 0) & (self.kept[own] == 0.0)
+        counted = (self.points.shape[0] - is_out).astype(np.float64)[:, None]
         with np.errstate(over="ignore"):
             return np.asarray(self.kernel.outlierness(self.kernel.log_height + log_g, counted))
 
@@ -270,7 +276,7 @@ class SoftFlipping:
 
     @cached_property
     def _log_rest(self) -> Wide:
-        return log_of_rest(self.log_weights)
+        return log_of_rest(self.log_weights, self.kept)
 
     @cached_property
     def _origin(self) -> Wide:

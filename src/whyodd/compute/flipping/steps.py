@@ -56,6 +56,8 @@ class StepFlipping:
     points : ndarray or CSR array of shape (m, d)
     log_weights : ndarray of shape (m,)
     kernel : Kernel
+    kept : ndarray of shape (m,)
+        Share of its weight that a center keeps if a row leaves it.
     metric : LinearMetric, ComponentMetric or None
     pooling : Pooling or None
         None: soft min-pooling over the kernel.
@@ -64,6 +66,7 @@ class StepFlipping:
     points: Points
     log_weights: Wide
     kernel: Kernel
+    kept: Wide
     metric: Metric | None = None
     pooling: Pooling | None = None
 
@@ -120,7 +123,7 @@ class StepFlipping:
     def _pool(self, legs: Legs, own: int) -> float:
         d2 = legs.squared_distances()
         if self.pooling is None:
-            some = d2[None], np.array([own]), self.log_weights, self._log_rest
+            some = d2[None], np.array([own]), self.log_weights, self.kept, self._log_rest
             return float(pool(*some, self.kernel)[1][0])
         if own >= 0:
             d2[own] = np.inf
@@ -131,7 +134,7 @@ class StepFlipping:
 
     @cached_property
     def _log_rest(self) -> Wide:
-        return log_of_rest(self.log_weights)
+        return log_of_rest(self.log_weights, self.kept)
 
 
 class _PlainLegs:

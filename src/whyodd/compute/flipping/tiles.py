@@ -60,21 +60,21 @@ def _exponentials(e, log_weights, radial, shift, out):
 
 
 @compiled
-def _log_sum(e, own, log_weights, radial, bound, p, least):
+def _log_sum(e, own, kept, log_weights, radial, bound, p, least):
     """Log Σ_j exp(v_j) of a tile, v = log α + log f(e), with ``bound`` at least as large as every v_j.
 
     The bound is the result of the step before: distances have only grown since. The largest v itself is
-    looked for where that one is so high that the sum underflows.
+    looked for where that one is so high that the sum underflows. The row's ``own`` center counts as ``kept``.
     """
     shift = p.dtype.type(bound)
     _exponentials(e, log_weights, radial, shift, p)
     if own >= 0:
-        p[own] = 0.0
+        p[own] = p[own] * kept if kept > 0.0 else 0.0
     total = row_sum(p)
     if total < least:
         log_similarities(e, log_weights, radial, p)
         if own >= 0:
-            p[own] = -np.inf
+            p[own] += math.log(kept) if kept > 0.0 else -np.inf
         shift = row_max(p)
         if shift == -np.inf:
             return -np.inf
@@ -85,12 +85,12 @@ def _log_sum(e, own, log_weights, radial, bound, p, least):
 
 
 @compiled
-def _sum(e, own, weights, radial, p):
+def _sum(e, own, kept, weights, radial, p):
     """Σ_j α_j f(e_j) of a tile, where f is nowhere so small that it needs logarithms."""
     for j in range(e.size):
         p[j] = weights[j] * radial.numbers.profile(e[j])
     if own >= 0:
-        p[own] = 0.0
+        p[own] *= kept
     return row_sum(p)
 
 
@@ -103,12 +103,13 @@ def _log_add(a, b):
 
 @compiled
 def add_tiles(
-    x, tiles, weights, own, versions, columns, gains, stages, radial, by_logs, least, sums, nearest
+    x, tiles, weights, own, kept, versions, columns, gains, stages, radial, by_logs, least, sums, nearest
 ):
     """Add what tiles (t, d, w) of centers have of g/k(0), or its logarithm, to ``sums`` (n, S + 1).
 
-    ``by_logs``: weights and sums are logarithms.
-    Only where a stage takes something away; ``nearest`` (n,) becomes the smallest d² with all variables.
+    ``by_logs``: weights and sums are logarithms. ``kept`` (n,) is the share of its weight that a row's own
+    center keeps. Only where a stage takes something away; ``nearest`` (n,) becomes the smallest d² with all
+    variables.
     """
     n, width, last = x.shape[0], tiles.shape[2], sums.shape[1] - 1
     order, ends = np.empty(stages.shape, np.int64), np.empty((n, last + 1), np.int64)
@@ -129,13 +130,13 @@ def add_tiles(
                 _add_squares(x[i], tiles[t], columns, g, chosen, d2)
                 energies(d2, radial, e)
                 if by_logs:
-                    total = _log_sum(e, tile_own, tile_weights, radial, bound, p, least)
+                    total = _log_sum(e, tile_own, kept[i], tile_weights, radial, bound, p, least)
                     if total > -np.inf:
                         bound = total
                         sums[i, s - 1] = _log_add(sums[i, s - 1], total)
                 else:
-                    sums[i, s - 1] += _sum(e, tile_own, tile_weights, radial, p)
+                    sums[i, s - 1] += _sum(e, tile_own, kept[i], tile_weights, radial, p)
             for j in range(width):  # centers that count
-                if tile_weights[j] == (-np.inf if by_logs else 0.0) or j == tile_own:
+                if tile_weights[j] == (-np.inf if by_logs else 0.0) or (j == tile_own and kept[i] == 0.0):
                     d2[j] = np.inf
             nearest[i] = min(nearest[i], np.float64(row_min(d2)))

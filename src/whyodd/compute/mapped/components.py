@@ -60,12 +60,15 @@ class Components:
     factors : tuple of m arrays
         Each A_j of shape (k, d), or the diagonal (d,) of it, if all are diagonal. One array may serve several
         centers.
+    kept : ndarray of shape (m,)
+        Share of its weight that a center keeps if a row leaves it.
     """
 
     points: Wide
     log_weights: Wide
     kernel: Kernel
     factors: tuple[Wide, ...]
+    kept: Wide
 
     def assign(
         self, X: Points, own: Indices, work: Work, consume: Callable[[Any, Wide], None] | None = None
@@ -127,13 +130,13 @@ class Components:
 
     def _pool(self, d2: Wide, own: Indices, scores: Scores, where: slice) -> Wide:
         """Soft min-pooling of squared distances (rows, m): p; outlierness and log g are filled in."""
-        log_g, o, p = pool(d2, own, self.log_weights, self._log_rest, self.kernel)
+        log_g, o, p = pool(d2, own, self.log_weights, self.kept, self._log_rest, self.kernel)
         scores.log_inlierness[where], scores.outlierness[where] = log_g, o
         return p
 
     @cached_property
     def _log_rest(self) -> Wide:
-        return log_of_rest(self.log_weights)
+        return log_of_rest(self.log_weights, self.kept)
 
     def _floats_per_row(self, ways: Sequence[WayBack] | None, width: int, is_small: bool) -> int:
         """Beside input and output: pooling, raw rows and relevance, and all legs if they are kept."""

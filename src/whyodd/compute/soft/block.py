@@ -15,7 +15,7 @@ from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import add_squares
 from whyodd.compute.soft.peaked import explain_peaked
 from whyodd.compute.soft.rounding import is_steep, largest_norm, needs_care, refine, usual_depth
-from whyodd.compute.soft.row import explain_row, explained_part, normalise_row, pool_row, row_min
+from whyodd.compute.soft.row import explain_row, explained_part, left_out, normalise_row, pool_row, row_min
 from whyodd.compute.vector_math import larger, smaller
 
 # Share of o below which what is explained may drown in the rounding of o.
@@ -35,16 +35,16 @@ def _to_distances(row, norms, x2):
 
 
 @compiled
-def _distances(S, i, rows, norms, starts):
+def _distances(S, i, out, rows, norms, starts):
     """Turn row i of X Uᵀ into d² in place, infinite for a center left out; returns the smallest."""
     smallest = S.dtype.type(np.inf)
     for g in range(starts.size - 1):
         start, stop = starts[g], starts[g + 1]
         nearest = _to_distances(S[i, start:stop], norms[start:stop], S.dtype.type(rows.norms[i, g]))
         smallest = min(smallest, nearest)
-    if rows.own[i] >= 0:
-        is_nearest = S[i, rows.own[i]] == smallest
-        S[i, rows.own[i]] = np.inf
+    if out >= 0:
+        is_nearest = S[i, out] == smallest
+        S[i, out] = np.inf
         smallest = row_min(S[i]) if is_nearest else smallest
     return np.float64(smallest)
 
@@ -114,9 +114,9 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
     refined, found = np.empty(m, np.int64), np.empty(m, np.int64)
     direct.is_all[:] = False
     for i in range(S.shape[0]):
-        own = rows.own[i]
-        version = 1 if own == pool.heaviest else 0
-        smallest = _distances(S, i, rows, norms, pool.starts)
+        own, out = rows.own[i], left_out(rows.own[i], pool)
+        version = 1 if out == pool.heaviest else 0
+        smallest = _distances(S, i, out, rows, norms, pool.starts)
         x2 = largest_norm(rows, i)
         noise = rows.noise * (x2 + pool.norm_limit)  # the largest rounding error of a squared distance
         if explaining and direct.tolerance > 0.0:

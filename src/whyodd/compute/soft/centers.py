@@ -67,10 +67,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Centers:
-    """Centers, weights and kernel, prepared for blocks of one dtype and one scale."""
+    """Centers, weights and kernel, prepared for blocks of one dtype and one scale.
+
+    ``kept`` (m,): the share of its weight that a center keeps if a row leaves it.
+    """
 
     points: Points
     log_weights: NDArray[np.float64]
+    kept: NDArray[np.float64]
     kernel: Kernel
     dtype: np.dtype[Any]
     scale: float
@@ -109,7 +113,8 @@ class Centers:
     def rescaled(self, scale: float) -> Centers:
         """The same centers in float64 at another scale."""
         points, log_weights = self.in_given_order(self.points.T).T, self.in_given_order(self.log_weights)
-        return prepare(points, log_weights, self.kernel, dtype=np.dtype(np.float64), scale=scale)
+        kept, wide = self.in_given_order(self.kept), np.dtype(np.float64)
+        return prepare(points, log_weights, self.kernel, dtype=wide, scale=scale, kept=kept)
 
     def noise(self, raw: Points, norms: NDArray[np.float64]) -> float:
         """Rounding error of squared distances of rows over (‖x‖² + ‖u‖²).
@@ -155,7 +160,8 @@ class Centers:
             shifts=shifts,
             spread=float(finite.max() - finite.min()),
             heaviest=heaviest,
-            log_rest=log_of_rest(self.log_weights),
+            kept=self.kept,
+            log_rest=log_of_rest(self.log_weights, self.kept),
             radial=radial_of(self.kernel, self.scale, self.dtype),
             wide=radial_of(self.kernel, self.scale, np.float64),
             per_scale=1.0 / self.scale,
@@ -205,8 +211,10 @@ def prepare(
     *,
     dtype: np.dtype[Any],
     scale: float | None = None,
+    kept: NDArray[np.float64] | None = None,
 ) -> Centers:
     """Prepare centers (m, d) for products in ``dtype``, scaled by a power of two near their spread."""
+    kept = np.zeros(len(log_weights)) if kept is None else kept
     origin = _weighted_mean(points, log_weights)
     if are_whole(points):
         origin = np.rint(origin)
@@ -214,9 +222,9 @@ def prepare(
         scale = power_of_two(max(_radius(points, origin), length_scale(kernel)))
     order, parts = _arrange(points, origin, length_scale(kernel), dtype)
     if order is not None:
-        points, log_weights = points[order], log_weights[order]
+        points, log_weights, kept = points[order], log_weights[order], kept[order]
     groups = tuple(_localize(points, part, origin, scale, dtype, len(parts) > 1) for part in parts)
-    return Centers(points, log_weights, kernel, dtype, scale, origin, groups, order)
+    return Centers(points, log_weights, kept, kernel, dtype, scale, origin, groups, order)
 
 
 def _arrange(
@@ -252,15 +260,19 @@ def _localize(
     return Group(columns, origin, local, squared_norms(local))
 
 
-def log_of_rest(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log(1 - α_j) without cancellation, also when one center holds nearly all the weight."""
-    weights = np.exp(log_weights)
+def log_of_rest(
+    log_weights: NDArray[np.float64], kept: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.float64]:
+    """log(1 - α_j (1 - kept_j)) without cancellation, also when one center holds nearly all the weight."""
+    weights = np.exp(log_weights) * (1.0 - kept)
     with np.errstate(divide="ignore"):
         rest = np.log1p(-np.minimum(weights, 1.0))
     heaviest = int(np.argmax(log_weights))
     others = np.delete(log_weights, heaviest)
     if weights[heaviest] > 0.5 and others.size:
-        rest[heaviest] = np.logaddexp.reduce(others)
+        with np.errstate(divide="ignore"):
+            stays = log_weights[heaviest] + np.log(np.broadcast_to(kept, weights.shape)[heaviest])
+        rest[heaviest] = np.logaddexp(np.logaddexp.reduce(others), stays)
     return rest
 
 

@@ -113,8 +113,8 @@ class NearCenters:
         return direct.is_all, direct.relevance, results
 
     def _nearest(self, z: Wide, own: Indices) -> tuple[Indices, Wide]:
-        """The nearest center of each row but its own, and its squared distance."""
+        """The nearest center of each row but one left out, and its squared distance."""
         d, nearest = self.leaves.nearest(z, 2)
-        rank = (nearest[:, 0] == own).astype(np.intp)
+        rank = ((nearest[:, 0] == own) & (self.centers.pool.kept[own] == 0.0)).astype(np.intp)
         every = np.arange(len(z))
         return nearest[every, rank], d[every, rank] ** 2

@@ -14,7 +14,7 @@ import numpy as np
 from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import add_squares, squared_distance
 from whyodd.compute.soft.rounding import needs_care, reach_of
-from whyodd.compute.soft.row import energy, explain_row, outlierness, pool_row
+from whyodd.compute.soft.row import energy, explain_row, left_out, outlierness, pool_row
 
 # From this many centers for each that counts, those are better taken one by one than all in matrix products.
 FEW = 6
@@ -23,14 +23,21 @@ _LEAST = 0.05
 
 
 @compiled
-def reach_from(nearest, smallest, noise, x2, version, pool, tolerance):
+def _log_weight(j, own, version, pool):
+    """Log-weight of center j, less what a row that is this center takes with it."""
+    taken = math.log(pool.kept[j]) if j == own else 0.0
+    return pool.log_weights[version, j] + taken
+
+
+@compiled
+def reach_from(nearest, smallest, noise, x2, own, version, pool, tolerance):
     """Squared distance beyond which all centers together have less than ``tolerance`` of p.
 
     ``smallest`` is that to the center ``nearest``.
     """
     radial = pool.wide
     # Log-weights are relative to the largest: no v_j is above log f(e_j).
-    below = math.log(pool.norms.size / tolerance) - pool.log_weights[version, nearest]
+    below = math.log(pool.norms.size / tolerance) - _log_weight(nearest, own, version, pool)
     fall = radial.numbers.log_profile(energy(smallest + noise, radial)) - below
     farthest = 2.0 * (x2 + pool.norm_limit)
     if radial.numbers.log_profile(energy(farthest, radial)) >= fall:
@@ -64,7 +71,7 @@ def explain_peaked(d2, smallest, noise, x2, rows, i, version, pool, direct, foun
     nearest = 0
     while d2[nearest] > smallest:
         nearest += 1
-    reach = reach_from(nearest, smallest, noise, x2, version, pool, direct.tolerance)
+    reach = reach_from(nearest, smallest, noise, x2, rows.own[i], version, pool, direct.tolerance)
     if reach == np.inf:
         return 0.0, 0.0, 0.0
     count = _nearer(d2, reach, d2.size // FEW, found)
@@ -75,7 +82,7 @@ def explain_peaked(d2, smallest, noise, x2, rows, i, version, pool, direct, foun
     for c in range(count):
         j = found[c]
         near[c] = squared_distance(rows.points, i, pool.points, j, pool.per_scale) if exactly else d2[j]
-        weights[c] = pool.log_weights[version, j]
+        weights[c] = _log_weight(j, rows.own[i], version, pool)
     return explain_few(near, weights, found, rows, i, version, pool, direct)
 
 
@@ -90,7 +97,7 @@ def explain_few(near, weights, found, rows, i, version, pool, direct):
     log_g, o, total = pool_row(near, np.int64(-1), version, weights, pool, pool.wide, e, p)
     if rows.own[i] >= 0:  # the others have all the weight
         log_g -= pool.log_rest[rows.own[i]]
-        o = outlierness(log_g, rows.own[i], pool)
+        o = outlierness(log_g, left_out(rows.own[i], pool), pool)
     if not (pool.wide.log_height - log_g > _LEAST and o < np.inf):
         return 0.0, 0.0, 0.0
     if direct.relevance.size > 0:
@@ -105,26 +112,27 @@ def explain_few(near, weights, found, rows, i, version, pool, direct):
 def fill_reach(nearest, smallest, norms, own, pool, tolerance, reach):
     """Fill in the squared distance within which each row's centers count."""
     for i in range(reach.size):
-        version = 1 if own[i] == pool.heaviest else 0
-        reach[i] = reach_from(nearest[i], smallest[i], 0.0, norms[i], version, pool, tolerance)
+        version = 1 if left_out(own[i], pool) == pool.heaviest else 0
+        reach[i] = reach_from(nearest[i], smallest[i], 0.0, norms[i], own[i], version, pool, tolerance)
 
 
 @compiled
 def explain_found(counts, found, near, rows, pool, direct, results):
-    """Explain each row by the centers found near it, but for its own, if they are all that count."""
+    """Explain each row by the centers found near it, but for one left out, if they are all that count."""
     for i in range(counts.size):
         if counts[i] > found.shape[1]:
             continue
-        version = 1 if rows.own[i] == pool.heaviest else 0
-        count = 0
+        out, count = left_out(rows.own[i], pool), 0
+        version = 1 if out == pool.heaviest else 0
+        weights = np.empty(counts[i])
         for c in range(counts[i]):
-            if found[i, c] != rows.own[i]:
+            if found[i, c] != out:
                 found[i, count], near[i, count] = found[i, c], near[i, c]
+                weights[count] = _log_weight(found[i, c], rows.own[i], version, pool)
                 count += 1
         if count == 0:
             continue
-        weights = pool.log_weights[version][found[i, :count]]
         log_g, o, unexplained = explain_few(
-            near[i, :count], weights, found[i], rows, i, version, pool, direct
+            near[i, :count], weights[:count], found[i], rows, i, version, pool, direct
         )
         results[i, 0], results[i, 1], results[i, 2] = o, log_g, unexplained

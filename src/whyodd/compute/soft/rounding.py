@@ -8,7 +8,7 @@ import numpy as np
 
 from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import squared_distance
-from whyodd.compute.soft.row import energies, energy, log_similarities, row_max
+from whyodd.compute.soft.row import energies, energy, left_out, log_similarities, row_max
 
 # Gap between 1 and the next number of single precision.
 _UNIT32 = 2.0**-23
@@ -87,8 +87,9 @@ def refine(d2, rows, i, log_weights, pool, depth, lower, upper, shifted, refined
                 shifted[j] = max(d2[j] + side * rows.noise * (x2 + pool.norms[j]), 0.0)
         energies(shifted, pool.wide, e)
         log_similarities(e, log_weights, pool.wide, v)
-        if rows.own[i] >= 0:
-            v[rows.own[i]] = -np.inf
+        out = left_out(rows.own[i], pool)
+        if out >= 0:
+            v[out] = -np.inf
     threshold = row_max(lower) - depth
     count = 0
     for g in range(pool.starts.size - 1):

@@ -33,7 +33,8 @@ class Pool(NamedTuple):
     shifts: Any  # (2,) those maxima
     spread: float  # largest minus smallest log-weight above -infinity
     heaviest: int
-    log_rest: Any  # (m,) log(1 - α_j)
+    kept: Any  # (m,) share of α_j that stays if a row leaves it: 0 unless other rows are the same center
+    log_rest: Any  # (m,) log of the weight that is left then
     radial: Radial  # in the dtype of blocks
     wide: Radial  # in float64
     per_scale: float  # 1/scale of the scaled units
@@ -46,7 +47,7 @@ class Rows(NamedTuple):
 
     points: Any  # raw rows, dense or CSR
     norms: Any  # (n, groups) squared norms relative to each group's origin
-    own: Any  # (n,) center to leave out, or -1
+    own: Any  # (n,) center that is the row itself and is to be left, or -1
     noise: float  # rounding error of d² over (‖x‖² + ‖u‖²)
 
 
@@ -170,13 +171,18 @@ def _softmax(e, own, log_weights, peak, radial, p):
 
 
 @compiled
-def _near_zero(e, own, log_weights, log_norm, radial):
+def left_out(own, pool):
+    """The center that a row leaves out as a whole, or -1: one that other rows are too only loses weight."""
+    return own if own >= 0 and pool.kept[own] == 0.0 else np.int64(-1)
+
+
+@compiled
+def _near_zero(e, own, kept, log_weights, log_norm, radial):
     """log(g/k(0)) = log(1 + Σ_j α_j (f(e_j) - 1)): all digits of one near 0; a log of sums has none."""
     total = 0.0
     for j in range(e.size):
-        if j != own:
-            fall = math.expm1(radial.numbers.log_profile(np.float64(e[j])))
-            total += math.exp(log_weights[j] - log_norm) * fall
+        fall = math.expm1(radial.numbers.log_profile(np.float64(e[j])))
+        total += (kept if j == own else 1.0) * math.exp(log_weights[j] - log_norm) * fall
     return math.log1p(total)
 
 
@@ -196,35 +202,41 @@ def _softmax_by_peak(e, own, log_weights, radial, p):
 @compiled
 def pool_row(d2, own, version, log_weights, pool, radial, e, p):
     """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp."""
-    if own >= 0:
+    out = left_out(own, pool)
+    if out >= 0:
         # A center left out is one with no weight at some distance: nothing infinite remains.
-        d2[own] = np.inf
+        d2[out] = np.inf
     smallest = row_min(d2)
-    if own >= 0:
-        d2[own] = 1.0
+    if out >= 0:
+        d2[out] = 1.0
     energies(d2, radial, e)
     # Log-weights are at most 0: no v_j is above the profile of the nearest center.
     peak = e.dtype.type(radial.numbers.log_profile(e.dtype.type(energy(np.float64(smallest), radial))))
-    total = _softmax(e, own, log_weights, peak, radial, p) if peak > -np.inf else 0.0
+    total = _softmax(e, out, log_weights, peak, radial, p) if peak > -np.inf else 0.0
     # Out of bounds if the nearest centers have next to no weight, or v is too large to be told from the peak.
     if not _LEAST_TOTAL < total < 2.0 * e.size:
-        peak, total = _softmax_by_peak(e, own, log_weights, radial, p)
+        peak, total = _softmax_by_peak(e, out, log_weights, radial, p)
         if peak == -np.inf:  # e overflowed for every center: o is not representable
             return -np.inf, np.inf, 1.0
-    rest = pool.log_rest[own] if own >= 0 else 0.0
+    kept, rest = 1.0, 0.0
+    if own >= 0:
+        kept, rest = pool.kept[own], pool.log_rest[own]
+    if own >= 0 and out < 0:  # at least half stays: nothing cancels
+        total -= (1.0 - kept) * p[own]
+        p[own] *= p.dtype.type(kept)
     log_norm = rest - pool.shifts[version]
     log_g = np.float64(peak) + math.log(total) - log_norm
     # Near k(0), rounding of log g (a few units of |peak| ~ 10) would show in the leading digits of -log g.
     if -log_g < (0.05 if e.itemsize == 4 else 1e-3):
-        log_g = min(_near_zero(e, own, log_weights, log_norm, pool.wide), 0.0)
+        log_g = min(_near_zero(e, own, kept, log_weights, log_norm, pool.wide), 0.0)
     log_g += radial.log_height
-    return log_g, outlierness(log_g, own, pool), total
+    return log_g, outlierness(log_g, out, pool), total
 
 
 @compiled
-def outlierness(log_g, own, pool):
+def outlierness(log_g, out, pool):
     """Outlierness o of log g over all centers, but for one left out."""
-    counted = np.float64(pool.norms.size - 1 if own >= 0 else pool.norms.size)
+    counted = np.float64(pool.norms.size - 1 if out >= 0 else pool.norms.size)
     return pool.wide.numbers.outlierness(log_g, counted)
 
 

@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 class SoftMin:
     """Centers, log-weights and a kernel, prepared once for each dtype: rows often come one at a time.
 
-    Few rows are done in NumPy (``compute/plain.py``), all others in compiled passes.
+    Few rows are done in NumPy (``compute/plain.py``), all others in compiled passes. ``kept`` (m,) is the
+    share of its weight that a center keeps if a row leaves it.
     """
 
     points: Points
     log_weights: NDArray[np.float64]
     kernel: Kernel
+    kept: NDArray[np.float64]
     _prepared: dict[np.dtype[Any], Centers] = field(default_factory=dict)
 
     def assign(
@@ -93,12 +95,14 @@ class SoftMin:
     @cached_property
     def _small(self) -> Components:
         m, d = self.points.shape
-        return Components(self.points, self.log_weights, self.kernel, (np.ones(d),) * m)
+        return Components(self.points, self.log_weights, self.kernel, (np.ones(d),) * m, self.kept)
 
     def _centers_for(self, dtype: np.dtype[Any]) -> Centers:
         if dtype not in self._prepared:
             chosen = choose_dtype(dtype, self.points, self.kernel)
-            self._prepared[dtype] = prepare(self.points, self.log_weights, self.kernel, dtype=chosen)
+            self._prepared[dtype] = prepare(
+                self.points, self.log_weights, self.kernel, dtype=chosen, kept=self.kept
+            )
         return self._prepared[dtype]
 
 

@@ -39,6 +39,28 @@ class MergedRows:
             return alpha
         return np.where(self._given > 0.0, alpha[self._which] * self._given / self.weights[self._which], 0.0)
 
+    def rows_of(self, kinds: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+        """The rows given that some of the distinct rows are: the first of each, ascending, and the others.
+
+        The others (c, 2) come with the place of the first one; None if there are none.
+        """
+        if self._which is None or self._given is None:
+            return np.sort(kinds), None
+        is_chosen = np.zeros(self.rows.shape[0], dtype=bool)
+        is_chosen[kinds] = True
+        members = np.flatnonzero((self._given > 0.0) & is_chosen[self._which])
+        of_members = self._which[members]
+        rows = members[np.sort(np.unique(of_members, return_index=True)[1])]
+        place = np.empty(self.rows.shape[0], dtype=np.intp)
+        place[self._which[rows]] = np.arange(rows.size)
+        is_copy = rows[place[of_members]] != members
+        copies = np.column_stack([members, place[of_members]])[is_copy]
+        return rows, copies if copies.size else None
+
+    def which(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The distinct row that each of some of the rows given is."""
+        return rows if self._which is None else self._which[rows]
+
     def gather(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients of the rows given (n,) added up for the distinct rows (k,)."""
         if self.weights is None or self._which is None:

@@ -32,7 +32,7 @@ def random_case(seed=0, n=4, m=30, d=6):
 
 
 def soft(network):
-    return SoftFlipping(network.centers, network.log_weights, network.kernel)
+    return SoftFlipping(network.centers, network.log_weights, network.kernel, np.zeros(network.n_centers))
 
 
 def curves_of(network, X, relevance, own=None, checkpoints=None, **keywords):

@@ -48,7 +48,12 @@ def curves_of(network, X, relevance, own=None, checkpoints=None):
     steps = relevance.shape[1] if checkpoints is None else checkpoints
     own = np.full(X.shape[0], -1) if own is None else np.asarray(own)
     flips = StepFlipping(
-        network.centers, network.log_weights, network.kernel, network.metric, network.pooling
+        network.centers,
+        network.log_weights,
+        network.kernel,
+        np.zeros(network.n_centers),
+        network.metric,
+        network.pooling,
     )
     return flips.curves(X, Removals.of(stages_of(relevance, steps), steps), own)
 
@@ -97,7 +102,8 @@ def test_columns_that_go_in_parts(name):
         columns=np.array([0, 0, 1, 2, 3, 4]),
         gains=np.array([[0.25, 0.75, 1.0, 1.0, 1.0, 1.0]]),
     )
-    flips = StepFlipping(network.centers, network.log_weights, network.kernel, network.metric)
+    kept = np.zeros(network.n_centers)
+    flips = StepFlipping(network.centers, network.log_weights, network.kernel, kept, network.metric)
     curves = flips.curves(X[:1], removals, np.array([-1]))
     shares = [np.ones(D), np.array([0.5, 0.0, 0.0, 1.0, 1.0]), np.zeros(D)]
     expected = [flipped.outlierness((share * (X[0] - CENTERS)).tolist(), network) for share in shares]
