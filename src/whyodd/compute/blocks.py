@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A block of about a million similarities: large enough for matrix products at full speed, small enough for
 # the last-level cache.
 BLOCK_ELEMENTS = 1 << 20
-MAX_BLOCK_ROWS = 512
+MAX_BLOCK_ROWS = 1024
 # Pairs below which starting threads costs more than they save.
 WORTH_A_THREAD = 1 << 20
 

@@ -26,7 +26,8 @@ from numba.extending import overload_method, register_model, typeof_impl
 from whyodd.compute.vector_math import VECTOR
 from whyodd.kernels import KERNELS, Kernel
 
-_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Inlined into their callers: counting references to the arrays of a call takes as long as a short row.
+_FLAGS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 # A constant divisor becomes a factor; nothing else is reordered in the formulas of kernels.
 _FORMULAS: dict[str, Any] = {"fastmath": {"contract", "arcp"}, "error_model": "numpy"}
 _FOREIGN = "ForeignKernel"

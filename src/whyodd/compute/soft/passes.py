@@ -155,7 +155,9 @@ def _sweep(
     threads = threads if n * m > blocks.WORTH_A_THREAD else 1
     threads, memory_mb = _within_memory(threads, 8 * _ROW_BUFFERS * m, work.memory_mb)
     # A block may be needed in float64, and twice: as a sparse product or product per group, and as a whole.
-    size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), m, memory_mb)
+    # What a row has in the cache beside its products goes up to a double with the number of variables.
+    elements = m + min(2 * centers.shape[1], m)
+    size = blocks.block_rows(n, threads, 8 * (2 * m + floats_per_row), elements, memory_mb)
     # Threads of BLAS keep spinning for a while after a product, in the way of ours.
     with (
         announced_compilation(centers.dtype, centers.is_sparse, type(centers.kernel)) as is_new,
@@ -209,10 +211,11 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
     far = np.zeros(raw.shape[0], dtype=bool)
     for g, group in enumerate(centers.groups):
         x = localize(raw, group.origin, centers.scale, centers.dtype)
-        far |= ~(largest_coordinates(x) <= centers.reach)  # also where scaling overflowed
-        if far.any():
-            x = blanked(x, far)
         norms[:, g] = squared_norms(x)
+        if far.any() or not norms[:, g].max() <= centers.reach**2:
+            far |= ~(largest_coordinates(x) <= centers.reach)  # also where scaling overflowed
+            x = blanked(x, far)
+            norms[:, g] = squared_norms(x)
         _product_into(x, group, products)
         local.append(x)
     rows = Rows(as_compiled(raw), norms, centers.own_in_order(own), centers.noise(raw, norms))
