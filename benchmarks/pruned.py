@@ -1,6 +1,6 @@
 """Below the dense limit: what skipping centers saves, and that what is skipped is as certified.
 
-Run: python benchmarks/pruned.py [--quick]
+Run: python benchmarks/pruned.py [--quick] [--soft]
 
 The dense limit of a neighbour search, and of scores, is the bare product of rows with all centers; that of an
 explanation by soft pooling is its three products, in the fastest way that BLAS offers. Nearest neighbours are
@@ -102,13 +102,22 @@ def neighbours(quick: bool, turns: int) -> None:
     print_table(f"{NEIGHBORS} nearest neighbours explained, float64; {machine()}", columns, rows)
 
 
+def needed_centers(X: np.ndarray, U: np.ndarray, sigma: float) -> np.ndarray:
+    """How many centers hold all but the tolerance of an assignment, for some rows: no way needs fewer."""
+    some = X[:CHECKED].astype(np.float64)
+    d2 = np.sort((some**2).sum(axis=1)[:, None] + (U**2).sum(axis=1) - 2.0 * some @ U.T, axis=1)
+    p = np.exp((d2[:, :1] - d2) / (2.0 * sigma**2))
+    left = 1.0 - np.cumsum(p, axis=1) / p.sum(axis=1, keepdims=True)
+    return np.argmax(left <= TOLERANCE, axis=1) + 1
+
+
 def soft(quick: bool, turns: int) -> None:
     if data_dir() is None:
         print("Peaked soft minimum: left out, no data folder (set WHYODD_DATA).")
         return
     X, U = cifar_patches(1_000 if quick else 5_000, seed=1), cifar_patches(25_000)
     sigma, rows = nearest_neighbour_quantile(U[:5_000], 0.1), []
-    for factor in (1, 10):
+    for factor in (0.1, 0.3, 1, 10):
         for dtype in (np.float32, np.float64):
             x, u = X.astype(dtype), U.astype(dtype)
             network = whyodd.DistanceNetwork(u, None, Exponential(2, factor * sigma))
@@ -128,6 +137,7 @@ def soft(quick: bool, turns: int) -> None:
             rows.append(
                 (
                     f"σ = {factor} x nn rule, {np.dtype(dtype).name}",
+                    f"{np.median(needed_centers(x, u, factor * sigma)):,.0f}",
                     f"{np.mean(got.discarded > 0.0):.0%}",
                     f"{three / seconds['explain']:.2f}",
                     f"{one / seconds['score']:.2f}",
@@ -137,6 +147,7 @@ def soft(quick: bool, turns: int) -> None:
             )
     columns = (
         "",
+        "centers that count (median row)",
         "rows by few centers",
         "three products / explain",
         "one product / score",
@@ -149,7 +160,8 @@ def soft(quick: bool, turns: int) -> None:
 def main() -> None:
     quick = "--quick" in sys.argv
     turns = 2 if quick else 3
-    neighbours(quick, turns)
+    if "--soft" not in sys.argv:
+        neighbours(quick, turns)
     soft(quick, turns)
 
 

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
 
 
-# Rows that tell whether float32 will do for the rest.
-_PROBED_ROWS = 32
+# Rows that tell whether float32 will do for the rest, and whether few centers count for enough of them: such
+# a row saves about four times what it takes to see that another is none.
+_PROBED_ROWS, _WORTH_SHARE = 32, 0.25
 # Arrays of one number per center that a thread needs beside its block.
 _ROW_BUFFERS = 16
 
@@ -70,6 +71,9 @@ def decompose(
     relevance = np.empty((n, d), dtype=X.dtype)
     scores = Scores.empty(n)
     mixed = None if through is None else MixedContraction.of(centers, through, work.memory_mb)
+    tolerance = float(work.tolerance)
+    if tolerance > 0.0 and n > 2 * _PROBED_ROWS and _peaked_share(X, centers, tolerance) < _WORTH_SHARE:
+        tolerance = 0.0
 
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
@@ -81,7 +85,7 @@ def decompose(
         pooled = _views(scores, block.where)
         size = (block.products.shape[0], d)
         W, contracted, bound = block.products, np.zeros(size), np.zeros(size)
-        direct = Direct(np.zeros(size), np.empty(size[0], dtype=bool), float(work.tolerance))
+        direct = Direct(np.zeros(size), np.empty(size[0], dtype=bool), tolerance)
         if not pool_block(W, block.rows, centers.pool, pooled, True, direct):
             return False
         if direct.is_all.all():
@@ -164,7 +168,7 @@ def _sweep(
         blocks.single_threaded_blas(),
     ):
         is_worth_probing = is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)
-        if is_worth_probing and not _probe(X, centers, work.tolerance):
+        if is_worth_probing and not _probe(X, centers):
             centers = centers.widened
     far: list[NDArray[np.intp]] = []
 
@@ -182,19 +186,26 @@ def _sweep(
     return np.sort(np.concatenate(far)) if far else np.empty(0, dtype=np.intp)
 
 
-def _probe(X: Points, centers: Centers, tolerance: float) -> bool:
+def _probe(X: Points, centers: Centers) -> bool:
     """Whether rows from all over X can be pooled in the centers' dtype; compiles what is not compiled."""
-    if centers.dtype == np.float64:
-        index = np.zeros(1, dtype=np.intp)
-    else:
-        index = np.unique(np.linspace(0, X.shape[0] - 1, _PROBED_ROWS).astype(np.intp))
+    return _pooled_some(X, centers, 1 if centers.dtype == np.float64 else _PROBED_ROWS, 0.0)[0]
+
+
+def _peaked_share(X: Points, centers: Centers, tolerance: float) -> float:
+    """Share of some rows from all over X for which few centers count."""
+    with blocks.single_threaded_blas():
+        return float(np.mean(_pooled_some(X, centers, _PROBED_ROWS, tolerance)[1]))
+
+
+def _pooled_some(X: Points, centers: Centers, count: int, tolerance: float) -> tuple[bool, NDArray[np.bool_]]:
+    """Whether some rows can be pooled in the centers' dtype, and for which of them few centers count."""
+    index = np.unique(np.linspace(0, X.shape[0] - 1, count).astype(np.intp))
     pooled = _views(Scores.empty(index.size), slice(None))
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
-        direct = Direct(
-            np.zeros((index.size, X.shape[1])), np.empty(index.size, dtype=bool), float(tolerance)
-        )
-        return bool(pool_block(products, block.rows, centers.pool, pooled, tolerance > 0.0, direct))
+        direct = Direct(np.zeros((index.size, X.shape[1])), np.empty(index.size, dtype=bool), tolerance)
+        done = pool_block(products, block.rows, centers.pool, pooled, tolerance > 0.0, direct)
+    return bool(done), direct.is_all
 
 
 def _within_memory(threads: int, bytes_per_thread: int, memory_mb: float) -> tuple[int, float]:

@@ -111,6 +111,23 @@ def test_all_weight_but_a_little_on_a_few_centers(dtype, left_out):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_nothing_is_discarded_where_hardly_a_row_is_peaked(dtype):
+    """Looking for peaked rows takes longer than few of them save: the bytes are those without a tolerance."""
+    rng = np.random.default_rng(0)
+    centers = np.concatenate(
+        [0.01 * rng.normal(size=(100, 5)), 1e3 * np.arange(1, 101)[:, None] * np.ones(5)]
+    )
+    peaked, others = centers[100:110] + 0.1, 0.01 * rng.normal(size=(190, 5))
+    network = DistanceNetwork(centers)
+    alone = network.decompose(peaked.astype(dtype), tolerance=1e-6)
+    assert (alone.discarded > 0.0).all()
+    X = np.concatenate([peaked, others]).astype(dtype)[rng.permutation(200)]
+    got, exact = (network.decompose(X, tolerance=t) for t in (1e-6, 0.0))
+    assert (got.discarded == 0.0).all()
+    np.testing.assert_array_equal(got.relevance, exact.relevance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("heavy", [0.5, 0.99, 1.0 - 1e-6])
 @pytest.mark.parametrize("apart", [0.0, 1e-4, 0.1, 0.5, 2.0])
 def test_the_heavy_center_left_out_beside_a_copy(dtype, heavy, apart):
