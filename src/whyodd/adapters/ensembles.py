@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
+from sklearn import preprocessing
 from sklearn.utils.random import sample_without_replacement
 
 from whyodd.adapters.class_paths import class_path
@@ -215,7 +215,7 @@ def _spread(member: Any, normal: Any) -> tuple[float, float]:
 
 def _standardization(scores: Floats) -> tuple[Floats, Floats]:
     """Mean and scale as in scikit-learn's ``StandardScaler``, which PyOD uses."""
-    scaler = StandardScaler().fit(scores)
+    scaler = preprocessing.StandardScaler().fit(scores)
     return scaler.mean_, scaler.scale_
 
 

@@ -22,13 +22,21 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # Run as a whole as soon as anything of them is asked for.
-WHOLE = frozenset({"numpy.f2py", "numpy.testing", "scipy.optimize", "scipy.stats"})
+_OF_SCIPY = "ndimage optimize spatial.distance special stats"
+WHOLE = frozenset(
+    {"asyncio", "numpy.f2py", "numpy.polynomial", "numpy.testing", "pydoc"}
+    | {f"scipy.{name}" for name in _OF_SCIPY.split()}
+)
 # Run module by module: such a package does nothing but to import names from its own modules.
 _OF_SKLEARN = (
     "cluster compose covariance datasets decomposition ensemble impute linear_model manifold metrics mixture "
     "model_selection neighbors preprocessing svm tree"
 )
-IN_PARTS = frozenset(f"sklearn.{name}" for name in _OF_SKLEARN.split())
+IN_PARTS = frozenset(
+    {"scipy.sparse.csgraph", "scipy.spatial"}
+    | {f"sklearn.{name}" for name in _OF_SKLEARN.split()}
+    | {f"whyodd.{name}" for name in ("images", "patches", "series", "texts")}
+)
 
 
 def import_on_demand() -> None:
@@ -81,6 +89,7 @@ class _Waiting:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             found = _part(module, name) if module.__name__ in IN_PARTS else None
             if found is not None:
+                module.__dict__[name] = found  # or a module of the same name would stand in its place
                 return found
             _run(module)
             return getattr(module, name)

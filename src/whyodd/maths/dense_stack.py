@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,9 +62,11 @@ ACTIVATIONS: dict[str, Activation] = {
         lambda h, p: np.where(h > 0.0, h, p * h), lambda h, _f, g, p: g * np.where(h > 0.0, 1.0, p)
     ),
     "relu": Activation(lambda h, _: np.maximum(h, 0.0), lambda h, _f, g, _p: g * (h > 0.0)),
-    "sigmoid": Activation(lambda h, _: expit(h), lambda _h, f, g, _p: g * f * (1.0 - f)),
+    "sigmoid": Activation(lambda h, _: special.expit(h), lambda _h, f, g, _p: g * f * (1.0 - f)),
     "softmax": Activation(_softmax, lambda _h, f, g, _p: f * (g - (f * g).sum(axis=1, keepdims=True))),
-    "softplus": Activation(lambda h, p: np.logaddexp(0.0, p * h) / p, lambda h, _f, g, p: g * expit(p * h)),
+    "softplus": Activation(
+        lambda h, p: np.logaddexp(0.0, p * h) / p, lambda h, _f, g, p: g * special.expit(p * h)
+    ),
     "tanh": Activation(lambda h, _: np.tanh(h), lambda _h, f, g, _p: g * (1.0 - f**2)),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
+from scipy import special
 
 from whyodd.maths.hard_poolings import Pooling
 
@@ -123,4 +123,4 @@ class LearnedScore(LearnedPooling):
 
     def slope(self, d: Floats) -> Floats:
         """Slopes σ(f) ∂f/∂d."""
-        return self.network.gradient(d, expit(self.network.forward(d)))
+        return self.network.gradient(d, special.expit(self.network.forward(d)))

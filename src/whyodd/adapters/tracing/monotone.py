@@ -38,8 +38,6 @@ _INVERSES: dict[Any, Inverse] = {
     np.arctan: np.tan,
     np.negative: np.negative,
     np.reciprocal: np.reciprocal,
-    special.expit: special.logit,
-    special.logit: special.expit,
 }
 
 
@@ -86,7 +84,10 @@ def _inverse_of(step: Any) -> Inverse | None:
     if step.inverse_func is not None:
         given = step.inv_kw_args or {}
         return lambda values: step.inverse_func(values, **given)
-    return _INVERSES.get(step.func) if isinstance(step.func, np.ufunc) and not keywords else None
+    if keywords or not isinstance(step.func, np.ufunc):
+        return None
+    inverses = _INVERSES | {special.expit: special.logit, special.logit: special.expit}
+    return inverses.get(step.func)
 
 
 def _undo_by(inverse: Inverse) -> Callable[[Readings], Readings]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
+from scipy.spatial import distance
 
 from whyodd.network.rebuilt import Rebuilt, rows_in_doubles
 from whyodd.network.waist import Decomposition
@@ -70,12 +70,12 @@ class WeightedDistances(Rebuilt):
 
     def outlierness(self, X: Any) -> Floats:
         """Outlierness o = Σ_k a_k d_k (n,)."""
-        return np.asarray(cdist(self._standard(X)[0], self.points) @ self.weights)
+        return np.asarray(distance.cdist(self._standard(X)[0], self.points) @ self.weights)
 
     def decompose(self, X: Any, *, through: LinearMap | None = None) -> Decomposition:
         """R_i (n, d), or that of the variables before a linear map."""
         values, dtype = self._standard(X)
-        distances = cdist(values, self.points)
+        distances = distance.cdist(values, self.points)
         factors = self._factors(distances)
         makes = None if through is None else through.then(sparse.diags_array(1.0 / self.scale))
         relevance = np.zeros((len(values), self.n_features if makes is None else makes.n_inputs))
@@ -93,7 +93,7 @@ class WeightedDistances(Rebuilt):
     def expected(self, X: Any) -> NDArray[np.floating]:
         """(n, d) mean of the points by a_k/d_k: R_i is, but for their spread, the squared gap to it."""
         values, dtype = self._standard(X)
-        factors = self._factors(cdist(values, self.points))
+        factors = self._factors(distance.cdist(values, self.points))
         total = factors.sum(axis=1, keepdims=True)
         shares = np.divide(factors, total, out=np.zeros_like(factors), where=total > 0.0)
         return np.asarray(self.mean + self.scale * (shares @ self.points), dtype=dtype)
