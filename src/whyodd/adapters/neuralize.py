@@ -13,10 +13,10 @@ from sklearn.base import is_outlier_detector
 
 from whyodd.adapters.class_paths import class_path, find_entry, public_path
 from whyodd.adapters.errors import UnsupportedModelError
+from whyodd.adapters.own_models import from_own_model
 from whyodd.adapters.refusals import REFUSALS
-from whyodd.adapters.registry import ADAPTERS
 from whyodd.adapters.remembered import remembered
-from whyodd.models.registry import MODELS
+from whyodd.models.base import DistanceDetector
 from whyodd.network.distance_network import DistanceNetwork
 from whyodd.network.verdict import AffineScale, Verdict
 from whyodd.network.waist import is_score
@@ -62,6 +62,10 @@ def neuralize(model: object) -> Any:
     """
     if is_score(model):
         return model
+    if isinstance(model, DistanceDetector):
+        return from_own_model(model)
+    from whyodd.adapters.registry import ADAPTERS  # the adapters of all other packages
+
     adapter = find_entry(ADAPTERS, model)
     if adapter is None:
         raise UnsupportedModelError(_unsupported(model))
@@ -163,6 +167,9 @@ def _unsupported(model: object) -> str:
 
 def _close_to(name: str) -> list[str]:
     """Models that are explained exactly, those with the most similar names first."""
+    from whyodd.adapters.registry import ADAPTERS
+    from whyodd.models.registry import MODELS
+
     known = {path.rpartition(".")[2]: public_path(path) for path, one in ADAPTERS.items() if one.is_kept}
     known |= {cls.__name__: f"whyodd.{cls.__name__}" for cls in MODELS.values()}
     close = [known[match] for match in get_close_matches(name, known, n=3)]

@@ -22,6 +22,7 @@ from whyodd.adapters.forests import (
     scale_of_isotree,
     scale_of_pyod_iforest,
 )
+from whyodd.adapters.own_models import from_own_model
 from whyodd.adapters.pyod_models import (
     from_pyod_cblof,
     from_pyod_gmm,
@@ -55,7 +56,6 @@ from whyodd.adapters.pyod_sums import (
     scale_of_pyod_hbos,
     scale_of_pyod_loda,
 )
-from whyodd.adapters.requirements import require_fitted
 from whyodd.adapters.sklearn_cluster import distance_to_centroid, from_k_means
 from whyodd.adapters.sklearn_covariance import from_covariance, mahalanobis
 from whyodd.adapters.sklearn_decomposition import (
@@ -82,8 +82,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whyodd.models.registry import DistanceDetector
-    from whyodd.network.distance_network import DistanceNetwork
     from whyodd.network.verdict import Scale
 
     Floats = NDArray[np.float64]
@@ -181,12 +179,6 @@ class Adapter(NamedTuple):
     own: Callable[[Any, Any], Floats] = _own_score
     scale: Callable[[Any, Any], Scale] = _same
     is_kept: bool = True
-
-
-def from_own_model(model: DistanceDetector) -> DistanceNetwork:
-    """Network of a fitted detector of the package: o grows as its ``score_samples`` falls."""
-    require_fitted(model, "network_")
-    return model.network_
 
 
 # Keyed by class path: a model is recognised without importing the package it comes from.

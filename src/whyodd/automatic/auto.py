@@ -17,7 +17,7 @@ from whyodd.automatic.preparation import check_selectable, groups_of, prepare, s
 from whyodd.automatic.reading import read_table
 from whyodd.automatic.whole import Whole
 from whyodd.automatic.written import judge_table
-from whyodd.models.registry import Committee
+from whyodd.models.committee import Committee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

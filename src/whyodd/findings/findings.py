@@ -20,9 +20,7 @@ from whyodd.findings.summary.summarize import summarize
 from whyodd.findings.table import Table
 from whyodd.inputs.frames import build_frame
 from whyodd.io.atomic import replacing
-from whyodd.plots import PLOTS
 from whyodd.report.render import check_installed, render
-from whyodd.texts.groups import group_by_word
 
 if TYPE_CHECKING:
     import os
@@ -206,6 +204,8 @@ class Findings:
     def groups(self) -> list[ReasonGroup]:
         """Odd rows or messages by the reason they share, the largest group first; empty for other items."""
         if self.explanation.kind is TEXTS:
+            from whyodd.texts.groups import group_by_word
+
             return group_by_word(self.odd)
         return group_by_reason(self.odd) if self.explanation.kind is TABLE else []
 
@@ -330,6 +330,8 @@ class Findings:
 
     def plot(self, name: str = "scores", **options: Any) -> Any:
         """Picture of the explanation by the name it has in ``whyodd.plots.PLOTS``."""
+        from whyodd.plots import PLOTS
+
         if name not in PLOTS:
             raise ValueError(f"There is no plot {name!r}. Choose one of: {', '.join(map(repr, PLOTS))}.")
         return PLOTS[name](self.explanation, **options)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from whyodd.findings.images import find_in_images
-from whyodd.findings.messages import find_in_messages
-from whyodd.findings.series import find_in_series
-from whyodd.images import ImageDetector
-from whyodd.series import SeriesDetector
-from whyodd.texts import TextModel
+from whyodd.adapters.class_paths import find_entry
 
 TABLE = "table"
-# Kind of item other than rows of a table -> who finds odd ones.
-FINDERS: dict[str, Callable[..., Any]] = {
-    "images": find_in_images,
-    "series": find_in_series,
-    "texts": find_in_messages,
+# Kind of item other than rows of a table -> who finds odd ones: a module and its function. They are imported
+# when they are needed: a table needs none of them.
+FINDERS = {
+    "images": ("whyodd.findings.images", "find_in_images"),
+    "series": ("whyodd.findings.series", "find_in_series"),
+    "texts": ("whyodd.findings.messages", "find_in_messages"),
 }
-_MODELS: dict[type, str] = {ImageDetector: "images", SeriesDetector: "series", TextModel: "texts"}
+_MODELS = {
+    "whyodd.images.detector.ImageDetector": "images",
+    "whyodd.series.detector.SeriesDetector": "series",
+    "whyodd.texts.model.TextModel": "texts",
+}
 
 
 def kind_of(data: Any, model: Any, given: str | None) -> str:
@@ -30,7 +31,7 @@ def kind_of(data: Any, model: Any, given: str | None) -> str:
     if given is not None and given not in (TABLE, *FINDERS):
         names = ", ".join(map(repr, (TABLE, *FINDERS)))
         raise ValueError(f"kind={given!r}: expected one of {names}.")
-    of_model = next((kind for cls, kind in _MODELS.items() if isinstance(model, cls)), None)
+    of_model = find_entry(_MODELS, model)
     if given is not None and of_model is not None and given != of_model:
         raise ValueError(f"kind={given!r}, but a {type(model).__name__} judges {of_model}. Leave one out.")
     return given or of_model or _looks_like(data)
@@ -48,7 +49,8 @@ def find_in_items(data: Any, train: Any, kind: str, **options: Any) -> Any:
         del options["random_state"]
     if kind == "series" or options["top"] is None:
         del options["top"]
-    return FINDERS[kind](data, train, **options)
+    module, name = FINDERS[kind]
+    return getattr(import_module(module), name)(data, train, **options)
 
 
 def _looks_like(data: Any) -> str:

@@ -16,7 +16,6 @@ from whyodd.adapters.errors import UnsupportedModelError
 from whyodd.adapters.neuralize import verdict_of
 from whyodd.adapters.pipelines import split_pipeline, split_reader
 from whyodd.adapters.refusals import REFUSALS
-from whyodd.adapters.registry import ADAPTERS
 from whyodd.compute.points import to_dense
 from whyodd.explainers.black_box.calling import Caller
 from whyodd.explainers.black_box.distilling import (
@@ -112,6 +111,8 @@ def _normal_rows(
         kept = box.kept_rows
         if kept is not None:
             return np.array(kept, dtype=np.float64)
+        from whyodd.adapters.registry import ADAPTERS
+
         if box.model is not None and find_entry(ADAPTERS, box.model) is not None:
             raise UnsupportedModelError(
                 f"{refused} Or pass normal=rows, normal rows like X, to explain it from its scores alone."

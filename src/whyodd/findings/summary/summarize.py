@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whyodd.explanations.base import IMAGES, TABLE
+from whyodd.explanations.base import EVENTS, IMAGES, TABLE
 from whyodd.explanations.sentences import number
 from whyodd.findings.summary.histogram import histogram
-from whyodd.findings.summary.items.events import summarize_events
-from whyodd.findings.summary.items.summarize import summarize_items
 from whyodd.findings.summary.rows.summarize import summarize_rows
 from whyodd.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from whyodd.automatic.auto import AutoReport
     from whyodd.automatic.kinds import Column
     from whyodd.findings.findings import Findings
-
-# Kind of item -> its part of the report: anomalies, rest, groups, trust and so on.
-SUMMARIES: dict[str, Callable[[Findings, int, bool], dict[str, Any]]] = {
-    "table": summarize_rows,
-    "images": summarize_items,
-    "series": summarize_items,
-    "events": summarize_events,
-    "texts": summarize_items,
-}
 
 
 def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
@@ -41,7 +28,7 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         Whether to measure how far to trust the explanation, and to look for the smallest change of each row.
     """
     e, n = found.explanation, len(found)
-    told = SUMMARIES[e.kind.name](found, top, checks)
+    told = _told(found, top, checks)
     counts = {"rows": n, "odd": found.n_odd, "explained": len(e), "shown": len(told["anomalies"])}
     return {
         "version": __version__,
@@ -66,6 +53,21 @@ def summarize(found: Findings, top: int, checks: bool) -> dict[str, Any]:
         "rests_on": _rests_on(found),
         "notes": [*found.notes, *told["notes"], *_exactness_notes(e)],
     }
+
+
+def _told(found: Findings, top: int, checks: bool) -> dict[str, Any]:
+    """The part of the report that a kind of item has for itself: anomalies, rest, groups, trust and so on."""
+    kind = found.explanation.kind
+    if kind is TABLE:
+        return summarize_rows(found, top, checks)
+    # A table needs no code for pictures, series and texts.
+    if kind is EVENTS:
+        from whyodd.findings.summary.items.events import summarize_events
+
+        return summarize_events(found, top, checks)
+    from whyodd.findings.summary.items.summarize import summarize_items
+
+    return summarize_items(found, top, checks)
 
 
 def _rests_on(found: Findings) -> dict[str, Any] | None:
