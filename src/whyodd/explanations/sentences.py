@@ -9,8 +9,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -390,6 +388,8 @@ def _cut(plain: str) -> str:
 
 def is_number(value: object) -> bool:
     """Whether a value is a number to compute with; truth values and NaN are not."""
+    import numpy as np  # here, so that `whyodd --help` need not wait for it
+
     kinds = (int, float, np.integer, np.floating)
     return isinstance(value, kinds) and not isinstance(value, bool) and not is_missing(value)
 
