@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import gc
 import sys
+from copy import copy
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command_name
 
 from whyodd.cli.columns import columns
 from whyodd.cli.demo import demo
@@ -117,4 +119,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # names and values may hold letters that a terminal lacks
-    app()
+    # Typer builds every command before it runs one, unless there is only the one that people asked for.
+    named = [
+        c
+        for c in app.registered_commands
+        if c.callback and get_command_name(c.callback.__name__) in sys.argv[1:2]
+    ]
+    chosen = copy(app)
+    chosen.registered_commands = named or app.registered_commands
+    chosen()
