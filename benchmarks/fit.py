@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from realdata import (
 )
 from sidebyside import best_of_turns, print_table
 from whyodd.models.bandwidth.rules import bandwidth
+from whyodd.network.waist import center_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +137,41 @@ def tables(quick: bool) -> None:
     print(f"Smallest ratio {min(ratios):.2f}, median {np.median(ratios):.1f}; {worst:+.0e} at worst.\n")
 
 
+def repeated(times: int = 7, nu: float = 0.5) -> None:
+    """A table in which every row occurs several times: as few centers as rows differ, or all copies."""
+    rng = np.random.default_rng(0)
+    X = rng.permutation(np.repeat(table(1_600), times, axis=0))
+    model = ours(Problem("", X, bandwidth("median", X), nu)).fit(X)
+    merged = whyodd.neuralize(model)
+    copies = whyodd.DistanceNetwork(
+        X[model.support_], kernel=model.kernel_, log_weights=np.log(model.weights_)
+    )
+    own = {"merged": center_of_rows(merged), "copies": np.full(len(X), -1)}
+    own["copies"][model.support_] = np.arange(copies.n_centers)
+    networks = {"merged": merged, "copies": copies}
+    rows = []
+    for what in ("outlierness", "decompose"):
+        for leaving in (False, True):
+            runs = {
+                name: partial(getattr(one, what), X, own=own[name] if leaving else None)
+                for name, one in networks.items()
+            }
+            seconds = best_of_turns(runs, 3)
+            first, second = (np.asarray(getattr(run(), "outlierness", run())) for run in runs.values())
+            rows.append(
+                (
+                    ("scored" if what == "outlierness" else "explained")
+                    + (", each row without itself" if leaving else ""),
+                    f"{seconds['copies'] / seconds['merged']:.1f}",
+                    f"{np.abs(first - second).max():.0e}",
+                )
+            )
+    sizes = f"{copies.n_centers:,} support vectors, {merged.n_centers:,} centers"
+    print_table(
+        f"{len(X):,} rows, each {times} times: {sizes}", ("", "all copies / whyodd", "difference of o"), rows
+    )
+
+
 MEMORY_PROBE = """
 import sys, pathlib, time
 sys.path.insert(0, {folder!r})
@@ -190,6 +227,7 @@ def main() -> None:
         tables(quick)
     if "--tables" in sys.argv:
         return
+    repeated()
     columns = (
         "",
         "whyodd s",
