@@ -19,7 +19,7 @@ from whyodd.kernels.functions import exp, log, log1p
 from whyodd.maths.metrics import LinearMetric
 
 # Each kernel is compiled in every process.
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("compiled_only")]
 
 TOLERANCE = {np.float32: 1e-4, np.float64: 1e-9}
 
