@@ -61,10 +61,19 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 def machine() -> str:
     """What it was measured on."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "").splitlines()
-        if line.startswith("model name")
-    ]
+    names = _processor("model name")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{names[0] if names else platform.processor()}, {cores} cores"
+
+
+def clock_rate() -> float | None:
+    """Cycles per second of a core as the system names them, if it does."""
+    rates = _processor("cpu MHz")
+    return 1e6 * float(rates[0]) if rates else None
+
+
+def _processor(field: str) -> list[str]:
+    """What Linux says of every core."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [line.partition(":")[2].strip() for line in lines if line.startswith(field)]
