@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 import whyodd
 from whyodd.network.distance_network import DistanceNetwork
+from whyodd.network.waist import center_of_rows
 from whyodd.texts import model as texts_model
 
 SUBJECTS = ("pump", "valve", "engine", "filter")
@@ -42,13 +43,20 @@ def e(model):
 
 
 def plain(model, terms, own=None):
-    """Outlierness, relevance by term and the unexplained part, in loops over sets of terms."""
+    """Outlierness, relevance by term and the unexplained part, in loops over sets of terms.
+
+    A message of center ``own`` is left out: other messages with the same terms keep their share.
+    """
     network, vocabulary = model.network_, model.vocabulary_.terms
     centers = [{vocabulary[c] for c in np.flatnonzero(row)} for row in network.centers.toarray()]
-    rest = 1.0 - sum(network.weights[j] for j in range(len(centers)) if j == own)
+    weights = network.weights.copy()
+    if own is not None:
+        others = np.count_nonzero(network.copies[:, 1] == own)
+        weights[own] *= others / (1 + others)
+    weights /= weights.sum()
     similar = [
-        0.0 if j == own else network.weights[j] / rest * math.exp(-len(terms ^ center) / (2 * model.sigma**2))
-        for j, center in enumerate(centers)
+        weight * math.exp(-len(terms ^ center) / (2 * model.sigma**2))
+        for weight, center in zip(weights, centers, strict=True)
     ]
     o = -math.log(sum(similar))
     relevance, unexplained = dict.fromkeys(terms | set(vocabulary), 0.0), 0.0
@@ -77,11 +85,10 @@ def test_as_the_plain_loops(model, e, i):
 
 def test_training_messages_are_explained_without_themselves(model):
     e = model.explain(NORMAL)
-    network = model.network_
-    own = dict(zip(network.rows.tolist(), range(network.n_centers), strict=True))
-    for i in (0, 5, int(network.rows[0])):
+    own = center_of_rows(model.network_)
+    for i in (0, 5, int(model.network_.rows[0])):
         terms = {token.term for token in e.all_tokens[i]}
-        o, _, unexplained = plain(model, terms, own.get(i))
+        o, _, unexplained = plain(model, terms, own[i] if own[i] >= 0 else None)
         assert (e.outlierness[i], e.unexplained[i]) == pytest.approx((o, unexplained), rel=1e-9, abs=1e-12)
     included = model.explain(NORMAL, exclude_self=False)
     assert (e.outlierness >= included.outlierness - 1e-12).all()
