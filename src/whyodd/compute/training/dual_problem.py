@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WORST = 4
 # Rows of K that are computed at once, or as many as are so much work; work up to which all of them are.
 # Matrix products of a few rows alone, in float32, are slow.
-_AHEAD, _AHEAD_WORK, _SMALL, _AHEAD_PRODUCTS = 4, 400_000, 1_000_000, 64
+_AHEAD, _AHEAD_WORK, _SMALL, _AHEAD_PRODUCTS = 4, 400_000, 500_000, 64
 
 
 @dataclass
