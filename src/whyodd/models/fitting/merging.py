@@ -79,13 +79,15 @@ def merge_equal_rows(X: Points, sample_weight: NDArray[np.float64] | None = None
         ordered = np.sort(hashes)
         if (ordered[1:] != ordered[:-1]).all():
             return MergedRows(X, None)
-    given = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    used = np.flatnonzero(given > 0.0)
+        first, which = _distinct(X, hashes)
+        weights = np.bincount(which, minlength=first.size).astype(np.float64)
+        return MergedRows(X[first], weights, which, np.ones(X.shape[0]))
+    used = np.flatnonzero(sample_weight > 0.0)
     first, which = _distinct(X[used], hashes[used])
     all_which = np.zeros(X.shape[0], dtype=np.intp)
     all_which[used] = which
-    weights = np.asarray(np.bincount(which, given[used], first.size), dtype=np.float64)
-    return MergedRows(X[used[first]], weights, all_which, given)
+    weights = np.asarray(np.bincount(which, sample_weight[used], first.size), dtype=np.float64)
+    return MergedRows(X[used[first]], weights, all_which, sample_weight)
 
 
 def _distinct(X: Points, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -96,7 +98,8 @@ def _distinct(X: Points, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], 
         is_new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
         first, which = order[is_new], np.empty(order.size, dtype=np.intp)
         which[order] = np.cumsum(is_new) - 1
-        if not np.array_equal(X, X[first][which]):  # two rows with one hash
+        copies = np.flatnonzero(first[which] != np.arange(order.size))
+        if not np.array_equal(X[copies], X[first[which[copies]]]):  # two rows with one hash
             _, first, which = np.unique(X, axis=0, return_index=True, return_inverse=True)
         return first, which.ravel()
     keys = [_sparse_key(X, i) for i in range(X.shape[0])]
