@@ -95,7 +95,7 @@ def neighbours(quick: bool, turns: int) -> None:
                 "no" if search._leaves is None else "yes",
                 f"{1e6 * seconds['explain'] / len(X):.0f}",
                 f"{limit / seconds['explain']:.1f}",
-                f"{np.abs(found / all_ - 1.0).max():.0e}",
+                f"{np.abs(found - all_).max() / all_.max():.0e}",
             )
         )
     columns = ("", "leaves", "µs a row", "one product / explain", f"error of {CHECKED} rows")

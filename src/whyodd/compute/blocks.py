@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # A block of about a million similarities: large enough for matrix products at full speed, small enough for
 # the last-level cache.
 BLOCK_ELEMENTS = 1 << 20
-MAX_BLOCK_ROWS = 1024
+# Products of fewer rows would read many centers from memory too often.
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 128, 1024
 # Pairs below which starting threads costs more than they save.
 WORTH_A_THREAD = 1 << 20
 
@@ -42,7 +43,7 @@ def block_rows(
     most: int = MAX_BLOCK_ROWS,
 ) -> int:
     """Rows per block, so that all threads are busy and all blocks stay within the given memory."""
-    by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), 16)
+    by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), MIN_BLOCK_ROWS)
     by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), most))
     by_threads = -(-n // threads)
     return max(min(by_cache, by_memory, by_threads, most), 1)
