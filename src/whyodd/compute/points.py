@@ -53,7 +53,9 @@ def localize(points: Points, origin: NDArray[np.float64], scale: float, dtype: n
     with np.errstate(over="ignore"):
         if is_sparse(points):
             return sparse.csr_array(points * (1.0 / scale)).astype(dtype)
-        return np.ascontiguousarray((points - origin) * (1.0 / scale), dtype=dtype)
+        local = points - origin
+        local *= 1.0 / scale
+        return np.ascontiguousarray(local, dtype=dtype)
 
 
 def are_whole(points: Points) -> bool:
