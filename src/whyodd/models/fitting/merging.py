@@ -30,6 +30,7 @@ class MergedRows:
 
     rows: Points
     weights: NDArray[np.float64] | None
+    _first: NDArray[np.intp] | None = None
     _which: NDArray[np.intp] | None = None
     _given: NDArray[np.float64] | None = None
 
@@ -44,18 +45,17 @@ class MergedRows:
 
         The others (c, 2) come with the place of the first one; None if there are none.
         """
-        if self._which is None or self._given is None:
+        if self._first is None or self._which is None or self._given is None:
             return np.sort(kinds), None
-        is_chosen = np.zeros(self.rows.shape[0], dtype=bool)
-        is_chosen[kinds] = True
-        members = np.flatnonzero((self._given > 0.0) & is_chosen[self._which])
-        of_members = self._which[members]
-        rows = members[np.sort(np.unique(of_members, return_index=True)[1])]
-        place = np.empty(self.rows.shape[0], dtype=np.intp)
-        place[self._which[rows]] = np.arange(rows.size)
-        is_copy = rows[place[of_members]] != members
-        copies = np.column_stack([members, place[of_members]])[is_copy]
-        return rows, copies if copies.size else None
+        kinds = kinds[np.argsort(self._first[kinds])]
+        rows = self._first[kinds]
+        place = np.full(self._first.size, -1, dtype=np.intp)
+        place[kinds] = np.arange(kinds.size)
+        of_rows = place[self._which]
+        is_copy = (of_rows >= 0) & (self._given > 0.0)
+        is_copy[rows] = False
+        members = np.flatnonzero(is_copy)
+        return rows, np.column_stack([members, of_rows[members]]) if members.size else None
 
     def which(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """The distinct row that each of some of the rows given is."""
@@ -81,17 +81,18 @@ def merge_equal_rows(X: Points, sample_weight: NDArray[np.float64] | None = None
             return MergedRows(X, None)
         first, which = _distinct(X, hashes)
         weights = np.bincount(which, minlength=first.size).astype(np.float64)
-        return MergedRows(X[first], weights, which, np.ones(X.shape[0]))
+        return MergedRows(X[first], weights, first, which, np.ones(X.shape[0]))
     used = np.flatnonzero(sample_weight > 0.0)
     first, which = _distinct(X[used], hashes[used])
     all_which = np.zeros(X.shape[0], dtype=np.intp)
     all_which[used] = which
     weights = np.asarray(np.bincount(which, sample_weight[used], first.size), dtype=np.float64)
-    return MergedRows(X[used[first]], weights, all_which, sample_weight)
+    first = used[first]
+    return MergedRows(X[first], weights, first, all_which, sample_weight)
 
 
 def _distinct(X: Points, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of one row of each kind, in an order of values alone, and the kind of each."""
+    """Positions of the first row of each kind, in an order of values alone, and the kind of each row."""
     if not is_sparse(X):
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
