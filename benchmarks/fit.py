@@ -37,6 +37,8 @@ TURNS = {1_000: 15, 3_000: 5, 10_000: 2}
 # Of each tabular set at most so many rows, in the quick and the full form, with these bandwidths and shares.
 MOST_ROWS = {True: 3_000, False: 20_000}
 RULES, SHARES = ("median", "scale"), (0.05, 0.1, 0.5)
+# Rows that a model of a sample learns from.
+MAX_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,10 @@ def problems(quick: bool) -> list[Problem]:
 
 def ours(problem: Problem) -> whyodd.OneClassSVM:
     return whyodd.OneClassSVM(sigma=problem.sigma, nu=problem.nu)
+
+
+def sampled(problem: Problem) -> whyodd.OneClassSVM:
+    return ours(problem).set_params(max_samples=MAX_SAMPLES)
 
 
 def libsvm(problem: Problem) -> sklearn.svm.OneClassSVM:
@@ -187,16 +193,17 @@ before = megabytes("VmRSS")
 pathlib.Path("/proc/self/clear_refs").write_text("5")  # forget earlier peaks
 start = time.perf_counter()
 model = fit.{maker}(problem).fit(problem.X)
-print(time.perf_counter() - start, megabytes("VmHWM") - before, len(model.support_))
+seconds, memory = time.perf_counter() - start, megabytes("VmHWM") - before
+print(seconds, memory, len(model.support_), getattr(model, "gap_", 0.0))
 """
 
 
-def in_a_process(maker: str, problem: str) -> tuple[float, float, int]:
-    """Seconds, peak memory in MB beyond the data, and support vectors of a fit in a process of its own."""
+def in_a_process(maker: str, problem: str) -> tuple[float, float, int, float]:
+    """Seconds, peak memory in MB beyond the data, support vectors and gap of a fit in its own process."""
     probe = MEMORY_PROBE.format(folder=__file__.rpartition("/")[0], problem=problem, maker=maker)
     result = subprocess.run([sys.executable, "-c", probe], check=True, capture_output=True, text=True).stdout
-    seconds, memory, support = result.split()
-    return float(seconds), float(memory), int(support)
+    seconds, memory, support, gap = result.split()
+    return float(seconds), float(memory), int(support), float(gap)
 
 
 def peak_memory(quick: bool) -> None:
@@ -204,21 +211,32 @@ def peak_memory(quick: bool) -> None:
     sigma = nearest_neighbour_quantile(cifar_patches(n), 0.1)
     problem = f"fit.Problem('', fit.cifar_patches({n}), {sigma})"
     rows = [
-        (maker, *(f"{value:.0f}" for value in in_a_process(maker, problem)[1:]))
+        (maker, *(f"{value:.0f}" for value in in_a_process(maker, problem)[1:3]))
         for maker in ("ours", "libsvm")
     ]
     print_table(f"Peak memory beyond the data, patches {n:,}, σ nn", ("", "MB", "support vectors"), rows)
 
 
 def growth(quick: bool) -> None:
-    rows = []
+    """Time and memory from few rows to many: learning from all of them, and from a sample."""
     sigma = 10 * nearest_neighbour_quantile(table(5_000), 0.1)
-    for n in (5_000, 10_000, 20_000) if quick else (10_000, 31_600, 100_000, 316_000, 1_000_000):
-        seconds, memory, support = in_a_process("ours", f"fit.Problem('', fit.table({n}), {sigma})")
-        rows.append((f"{n:,} x 20", f"{seconds:.1f}", f"{memory:.0f}", str(support)))
-    print_table(
-        "Growth with n, ours alone, memory_mb=2000", ("", "seconds", "peak MB", "support vectors"), rows
-    )
+    columns = ("", "seconds", "of n log n", "peak MB", "support vectors", "gap")
+    for maker in ("ours", "sampled"):
+        rows, first = [], 0.0
+        for n in (5_000, 20_000, 40_000) if quick else (10_000, 31_600, 100_000, 316_000, 1_000_000):
+            seconds, memory, support, gap = in_a_process(maker, f"fit.Problem('', fit.table({n}), {sigma})")
+            per_row = seconds / (n * np.log(n))
+            first = first or per_row
+            numbers = (
+                f"{seconds:.2f}",
+                f"{per_row / first:.2f}",
+                f"{memory:.0f}",
+                str(support),
+                f"{gap:.0e}",
+            )
+            rows.append((f"{n:,} x 20", *numbers))
+        which = "all rows" if maker == "ours" else f"max_samples={MAX_SAMPLES}"
+        print_table(f"Growth with n, {which}, memory_mb=2000", columns, rows)
 
 
 def main() -> None:
