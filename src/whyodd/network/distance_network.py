@@ -460,7 +460,7 @@ def _checked_log_weights(
         raise ValueError("Expected weights or log_weights, got both. Pass one of them.")
     if log_weights is not None:
         logs = _checked_vector(log_weights, "log_weights", m)
-        if np.isnan(logs).any() or np.isposinf(logs).any() or np.isneginf(logs).all():
+        if not -np.inf < logs.max() < np.inf:  # neither if one of them is NaN
             raise ValueError("log_weights must be numbers below infinity, and not all -infinity.")
         return np.asarray(logs - np.logaddexp.reduce(logs))
     if weights is None:

@@ -7,7 +7,7 @@ are used, while it is in the processor's cache. One tile per thread, BLAS held t
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from threading import Event
@@ -150,7 +150,9 @@ class RadialPoints:
 
     def take(self, index: IndexArray | slice) -> RadialPoints:
         """Select the points of ``index``."""
-        return replace(self, points=self.points[index], half_norms=self.half_norms[index])
+        return RadialPoints(
+            self.points[index], self.half_norms[index], self.radial, self.dtype, self.is_precise
+        )
 
     def product(self, others: RadialPoints, weights: Float64Array) -> Float64Array:
         """Σ_j w_j k(‖x_i - u_j‖) for every x_i, summed in float64; K is never stored.
