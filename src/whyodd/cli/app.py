@@ -112,7 +112,8 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
-    import_on_demand()
+    if sys.argv[1:2] != ["serve"]:  # it answers in threads
+        import_on_demand()
     # What modules hold is no garbage: it is searched for some less often, and no more at the end.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)

@@ -40,7 +40,11 @@ IN_PARTS = frozenset(
 
 
 def import_on_demand() -> None:
-    """Let later imports of these packages wait. For commands only: programs keep the imports they have."""
+    """Let later imports of these packages wait.
+
+    For commands only: programs keep the imports they have. And not for those that answer in several threads:
+    two that import parts of one package might wait for each other.
+    """
     sys.meta_path.insert(0, _Finder())
 
 
@@ -92,21 +96,31 @@ class _Waiting:
                 module.__dict__[name] = found  # or a module of the same name would stand in its place
                 return found
             _run(module)
-            return getattr(module, name)
+            if name in module.__dict__:
+                return module.__dict__[name]
+            own = module.__dict__.get("__getattr__", look_up)
+            if own is not look_up:
+                return own(name)
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
         def names() -> list[str]:
             _run(module)
-            return dir(module)
+            return sorted(module.__dict__) if module.__dict__.get("__dir__") is names else dir(module)
 
+        # They stay until the package has run: other threads that ask meanwhile wait for it.
         module.__dict__.update(__getattr__=look_up, __dir__=names)
 
     def run(self, module: ModuleType) -> None:
-        """Run the package, once."""
+        """Run the package, once; whoever comes later waits, but for the package itself."""
         with self._lock:
-            if not self._is_run:
-                self._is_run = True
-                del module.__dict__["__getattr__"], module.__dict__["__dir__"]
-                self._loader.exec_module(module)
+            if self._is_run:
+                return
+            self._is_run = True
+            waiting = {name: module.__dict__[name] for name in ("__getattr__", "__dir__")}
+            self._loader.exec_module(module)
+            for name, function in waiting.items():
+                if module.__dict__.get(name) is function:
+                    del module.__dict__[name]
 
 
 class _Done:

@@ -90,3 +90,25 @@ def test_packages_that_wait_have_the_names_they_have(package):
 )
 def test_packages_that_wait_are_what_they_are(code):
     loaded(ON_DEMAND + code)
+
+
+def test_threads_wait_for_a_package_that_another_one_runs():
+    loaded(
+        ON_DEMAND
+        + """
+import scipy.stats, sklearn.metrics, scipy.optimize
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+together = Barrier(8)
+
+def use(_):
+    together.wait(timeout=60)
+    assert scipy.stats.norm.cdf(0) == 0.5
+    assert sklearn.metrics.roc_auc_score([0, 1], [0, 1]) == 1
+    return scipy.optimize.brentq(lambda x: x - 1, 0, 3)
+
+with ThreadPoolExecutor(8) as pool:
+    assert len(list(pool.map(use, range(8)))) == 8
+"""
+    )
