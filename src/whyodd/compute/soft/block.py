@@ -18,6 +18,8 @@ from whyodd.compute.soft.rounding import is_steep, largest_norm, needs_care, ref
 from whyodd.compute.soft.row import explain_row, explained_part, left_out, normalise_row, pool_row, row_min
 from whyodd.compute.vector_math import larger, smaller
 
+# What a block becomes besides the scores of its rows: nothing of use, p, or weights of an explanation.
+SCORES, ASSIGNMENTS, WEIGHTS = 0, 1, 2
 # Share of o below which what is explained may drown in the rounding of o.
 _NEXT_TO_NOTHING = 1e-6
 
@@ -62,7 +64,7 @@ def _pool_with_care(d2, rows, i, version, pool, explaining, e, p, result, refine
     is_exact = rows.noise == 0.0
     while True:
         count = 0 if is_exact else refine(d2, rows, i, weights, pool, depth, e, p, result, refined)
-        log_g, o, total = pool_row(d2, rows.own[i], version, weights, pool, pool.wide, e, p)
+        log_g, o, total = pool_row(d2, row_min(d2), rows.own[i], version, weights, pool, pool.wide, e, p)
         if not explaining or o == np.inf:
             normalise_row(p, total, result)
             return log_g, o, 0.0, count
@@ -95,16 +97,16 @@ def _add_directly(weights, d2, o, rows, i, pool, relevance):
 
 
 @compiled
-def pool_block(S, rows, pool, pooled, explaining, direct):
-    """From S = X Uᵀ to the scores of each row and, in place, soft assignments p or weights of an explanation.
+def pool_block(S, rows, pool, pooled, wanted, direct):
+    """From S = X Uᵀ to the scores of each row and, in place, what is ``wanted`` of SCORES, ASSIGNMENTS, WEIGHTS.
 
-    ``explaining``: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated exactly are added to ``direct``
-    at once and get W = 0, if it has room. Rows that are explained by few centers are told there, and have
-    nothing of use in S. Otherwise S becomes p, Σ_j p_j = 1.
+    ASSIGNMENTS: S becomes p, Σ_j p_j = 1. WEIGHTS: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated
+    exactly are added to ``direct`` at once and get W = 0, if it has room. Rows that are explained by few
+    centers are told there, and have nothing of use in S.
     Returns False, with nothing of use in S, if so many pairs need exact treatment that a wider dtype is
     cheaper.
     """
-    m = S.shape[1]
+    m, explaining = S.shape[1], wanted == WEIGHTS
     budget = pool.patience * S.size
     is_exact = rows.noise == 0.0 and explaining and direct.relevance.size > 0
     log_weights, norms = pool.log_weights.astype(S.dtype), pool.norms.astype(S.dtype)
@@ -141,10 +143,13 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
                     wide_result[j] = 0.0
             if is_exact and o < np.inf:
                 _add_directly(wide_result, d2, o, rows, i, pool, direct.relevance[i])
-            for j in range(m):
-                S[i, j] = wide_result[j]
+            if wanted != SCORES:
+                for j in range(m):
+                    S[i, j] = wide_result[j]
         else:
-            log_g, o, total = pool_row(S[i], own, version, log_weights[version], pool, pool.radial, e, p)
+            log_g, o, total = pool_row(
+                S[i], smallest, own, version, log_weights[version], pool, pool.radial, e, p
+            )
             if explaining and o < np.inf:
                 if is_exact:
                     for j in range(m):
@@ -154,7 +159,8 @@ def pool_block(S, rows, pool, pooled, explaining, direct):
                     _add_directly(S[i], kept, o, rows, i, pool, direct.relevance[i])
             else:
                 unexplained = 0.0
-                normalise_row(p, total, S[i])
+                if wanted == ASSIGNMENTS:
+                    normalise_row(p, total, S[i])
         if o == np.inf:  # not representable: whoever asked reports it, nothing of the row may spoil others
             for j in range(m):
                 S[i, j] = 0.0

@@ -21,7 +21,7 @@ from whyodd.compute.points import (
     to_dense,
 )
 from whyodd.compute.scratch import scratch
-from whyodd.compute.soft.block import pool_block
+from whyodd.compute.soft.block import ASSIGNMENTS, SCORES, WEIGHTS, pool_block
 from whyodd.compute.soft.centers import Centers, power_of_two, rounding
 from whyodd.compute.soft.contraction import add_contraction, finish_block
 from whyodd.compute.soft.row import Direct, Pooled, Rows
@@ -78,7 +78,7 @@ def decompose(
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
             nothing = _nothing_direct(block.products)
-            pool_block(block.products, block.rows, centers.pool, _views(scores, block.where), True, nothing)
+            pool_block(block.products, block.rows, centers.pool, _views(scores, block.where), WEIGHTS, nothing)
             relevance[block.where], outside = mixed.contract(block.products, block.raw, block.local)
             scores.unexplained[block.where] += outside
             return True
@@ -86,7 +86,7 @@ def decompose(
         size = (block.products.shape[0], d)
         W, contracted, bound = block.products, np.zeros(size), np.zeros(size)
         direct = Direct(np.zeros(size), np.empty(size[0], dtype=bool), tolerance)
-        if not pool_block(W, block.rows, centers.pool, pooled, True, direct):
+        if not pool_block(W, block.rows, centers.pool, pooled, WEIGHTS, direct):
             return False
         if direct.is_all.all():
             relevance[block.where] = direct.relevance
@@ -122,11 +122,12 @@ def assign(
 ) -> Scores:
     """Scores of each row; ``consume(rows, p)`` is handed the soft assignments p (rows, m) block by block."""
     scores = Scores.empty(X.shape[0])
+    wanted = SCORES if consume is None else ASSIGNMENTS
 
     def score(block: Block, centers: Centers) -> bool:
         p = block.products
         nothing = _nothing_direct(p)
-        done = pool_block(p, block.rows, centers.pool, _views(scores, block.where), False, nothing)
+        done = pool_block(p, block.rows, centers.pool, _views(scores, block.where), wanted, nothing)
         if done and consume is not None:
             consume(block.where, centers.in_given_order(p))
         return bool(done)
@@ -204,7 +205,8 @@ def _pooled_some(X: Points, centers: Centers, count: int, tolerance: float) -> t
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
         direct = Direct(np.zeros((index.size, X.shape[1])), np.empty(index.size, dtype=bool), tolerance)
-        done = pool_block(products, block.rows, centers.pool, pooled, tolerance > 0.0, direct)
+        wanted = WEIGHTS if tolerance > 0.0 else SCORES
+        done = pool_block(products, block.rows, centers.pool, pooled, wanted, direct)
     return bool(done), direct.is_all
 
 

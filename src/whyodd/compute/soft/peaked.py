@@ -14,7 +14,7 @@ import numpy as np
 from whyodd.compute.compiling import compiled
 from whyodd.compute.soft.pairs import add_squares, squared_distance
 from whyodd.compute.soft.rounding import needs_care, reach_of
-from whyodd.compute.soft.row import energy, explain_row, left_out, outlierness, pool_row
+from whyodd.compute.soft.row import energy, explain_row, left_out, outlierness, pool_row, row_min
 
 # From this many centers for each that counts, those are better taken one by one than all in matrix products.
 FEW = 6
@@ -94,7 +94,9 @@ def explain_few(near, weights, found, rows, i, version, pool, direct):
     """
     e, p, unexplained = np.empty(near.size), np.empty(near.size), 0.0
     # Not the literal -1: numba would compile all of it once more for that.
-    log_g, o, total = pool_row(near, np.int64(-1), version, weights, pool, pool.wide, e, p)
+    log_g, o, total = pool_row(
+        near, row_min(near), np.int64(-1), version, weights, pool, pool.wide, e, p
+    )
     if rows.own[i] >= 0:  # the others have all the weight
         log_g -= pool.log_rest[rows.own[i]]
         o = outlierness(log_g, left_out(rows.own[i], pool), pool)

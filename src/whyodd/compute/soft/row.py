@@ -157,15 +157,17 @@ def _exponentials(e, log_weights, peak, radial, p):
 
 
 @compiled
-def _softmax(e, own, log_weights, peak, radial, p):
-    """The same for all centers but ``own`` (-1: none); the sum is in float64 across chunks."""
+def _softmax(d2, own, log_weights, peak, radial, e, p):
+    """Fill e and p for all centers but ``own`` (-1: none); the sum is in float64 across chunks."""
     total, size = 0.0, e.size
     first = own if own >= 0 else size
     for low, high in ((0, first), (first + 1, size)):
         for start in range(low, high, CHUNK):
             some = slice(start, min(start + CHUNK, high))
+            energies(d2[some], radial, e[some])  # they are still in the nearest cache
             total += _exponentials(e[some], log_weights[some], peak, radial, p[some])
     if own >= 0:
+        energies(d2[own : own + 1], radial, e[own : own + 1])
         p[own] = 0.0
     return total
 
@@ -187,8 +189,9 @@ def _near_zero(e, own, kept, log_weights, log_norm, radial):
 
 
 @compiled
-def _softmax_by_peak(e, own, log_weights, radial, p):
-    """Fill p with exp(v_j - peak) where nothing is known of the peak; returns it and the sum."""
+def _softmax_by_peak(d2, own, log_weights, radial, e, p):
+    """Fill e, and p with exp(v_j - peak) where nothing is known of the peak; returns it and the sum."""
+    energies(d2, radial, e)
     log_similarities(e, log_weights, radial, p)
     if own >= 0:
         p[own] = -np.inf
@@ -200,22 +203,21 @@ def _softmax_by_peak(e, own, log_weights, radial, p):
 
 
 @compiled
-def pool_row(d2, own, version, log_weights, pool, radial, e, p):
-    """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp."""
+def pool_row(d2, smallest, own, version, log_weights, pool, radial, e, p):
+    """Pool one row of squared distances: e and p (not yet normalised) are filled; returns log g, o, Σp.
+
+    ``smallest`` is that of all centers but the one left out.
+    """
     out = left_out(own, pool)
     if out >= 0:
         # A center left out is one with no weight at some distance: nothing infinite remains.
-        d2[out] = np.inf
-    smallest = row_min(d2)
-    if out >= 0:
         d2[out] = 1.0
-    energies(d2, radial, e)
     # Log-weights are at most 0: no v_j is above the profile of the nearest center.
     peak = e.dtype.type(radial.numbers.log_profile(e.dtype.type(energy(np.float64(smallest), radial))))
-    total = _softmax(e, out, log_weights, peak, radial, p) if peak > -np.inf else 0.0
+    total = _softmax(d2, out, log_weights, peak, radial, e, p) if peak > -np.inf else 0.0
     # Out of bounds if the nearest centers have next to no weight, or v is too large to be told from the peak.
     if not _LEAST_TOTAL < total < 2.0 * e.size:
-        peak, total = _softmax_by_peak(e, out, log_weights, radial, p)
+        peak, total = _softmax_by_peak(d2, out, log_weights, radial, e, p)
         if peak == -np.inf:  # e overflowed for every center: o is not representable
             return -np.inf, np.inf, 1.0
     kept, rest = 1.0, 0.0

@@ -58,6 +58,8 @@ class Sample:
 
 def boundary(inlierness: Floats, weights: Floats | None, nu: float) -> float:
     """The largest ρ such that at most a share ν of the rows, by weight, has an inlierness below it."""
+    if weights is not None:
+        inlierness, weights = inlierness[weights > 0.0], weights[weights > 0.0]
     order = np.argsort(inlierness)
     counts = np.ones(len(order)) if weights is None else weights[order]
     reached = np.cumsum(counts) / counts.sum()

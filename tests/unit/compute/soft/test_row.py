@@ -62,7 +62,11 @@ class Row:
         self.weights = self.pool.log_weights[0].astype(dtype)
 
     def pooled(self):
-        return pool_row(self.scaled, -1, 0, self.weights, self.pool, self.pool.radial, self.e, self.p)
+        return self.pooled_with(-1, 0, self.weights, self.pool)
+
+    def pooled_with(self, own, version, weights, pool):
+        smallest = np.float64(row_min(self.scaled))
+        return pool_row(self.scaled, smallest, own, version, weights, pool, pool.radial, self.e, self.p)
 
     def expected_log_g(self):
         return logsumexp(self.log_alpha + self.kernel.log_similarity(self.d2))
@@ -134,7 +138,7 @@ def test_a_center_left_out_has_no_part_in_anything(name, own, dtype):
     version = int(own == row.pool.heaviest)
     weights = row.pool.log_weights[version].astype(dtype)
     row.scaled[own] = np.inf
-    log_g, o, total = pool_row(row.scaled, own, version, weights, row.pool, row.pool.radial, row.e, row.p)
+    log_g, o, total = row.pooled_with(own, version, weights, row.pool)
     kept = np.arange(row.m) != own
     log_alpha = row.log_alpha[kept] - logsumexp(row.log_alpha[kept])
     expected = logsumexp(log_alpha + kernel.log_similarity(row.d2[kept]))
@@ -154,7 +158,7 @@ def test_a_nearest_center_with_next_to_no_weight_does_not_hide_the_others(name, 
     log_alpha[np.argmin(row.d2)] = -600.0
     relative, log_alpha = log_alpha.astype(dtype), log_alpha - logsumexp(log_alpha)
     pool = row.pool._replace(shifts=np.full(2, log_alpha.max()))
-    log_g, _, total = pool_row(row.scaled, -1, 0, relative, pool, pool.radial, row.e, row.p)
+    log_g, _, total = row.pooled_with(-1, 0, relative, pool)
     expected = logsumexp(log_alpha + kernel.log_similarity(row.d2))
     np.testing.assert_allclose(log_g, expected, rtol=20 * np.finfo(dtype).eps)
     exact = np.exp(log_alpha + kernel.log_similarity(row.d2) - expected)
