@@ -98,7 +98,7 @@ def _add_directly(weights, d2, o, rows, i, pool, relevance):
 
 @compiled
 def pool_block(S, rows, pool, pooled, wanted, direct):
-    """From S = X Uᵀ to the scores of each row and, in place, what is ``wanted`` of SCORES, ASSIGNMENTS, WEIGHTS.
+    """From S = X Uᵀ to the scores of each row and, in place, what is ``wanted`` besides.
 
     ASSIGNMENTS: S becomes p, Σ_j p_j = 1. WEIGHTS: S becomes W with R = Σ_j W_j (x - u_j)²; pairs treated
     exactly are added to ``direct`` at once and get W = 0, if it has room. Rows that are explained by few

@@ -78,7 +78,9 @@ def decompose(
     def explain(block: Block, centers: Centers) -> bool:
         if mixed is not None:
             nothing = _nothing_direct(block.products)
-            pool_block(block.products, block.rows, centers.pool, _views(scores, block.where), WEIGHTS, nothing)
+            pool_block(
+                block.products, block.rows, centers.pool, _views(scores, block.where), WEIGHTS, nothing
+            )
             relevance[block.where], outside = mixed.contract(block.products, block.raw, block.local)
             scores.unexplained[block.where] += outside
             return True

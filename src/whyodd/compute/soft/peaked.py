@@ -94,9 +94,7 @@ def explain_few(near, weights, found, rows, i, version, pool, direct):
     """
     e, p, unexplained = np.empty(near.size), np.empty(near.size), 0.0
     # Not the literal -1: numba would compile all of it once more for that.
-    log_g, o, total = pool_row(
-        near, row_min(near), np.int64(-1), version, weights, pool, pool.wide, e, p
-    )
+    log_g, o, total = pool_row(near, row_min(near), np.int64(-1), version, weights, pool, pool.wide, e, p)
     if rows.own[i] >= 0:  # the others have all the weight
         log_g -= pool.log_rest[rows.own[i]]
         o = outlierness(log_g, left_out(rows.own[i], pool), pool)
