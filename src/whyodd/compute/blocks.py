@@ -42,11 +42,14 @@ def block_rows(
     memory_mb: float,
     most: int = MAX_BLOCK_ROWS,
 ) -> int:
-    """Rows per block, so that all threads are busy and all blocks stay within the given memory."""
+    """Rows per block, so that all threads are busy to the end and all blocks stay within the given memory."""
     by_cache = max(BLOCK_ELEMENTS // max(elements_per_row, 1), MIN_BLOCK_ROWS)
     by_memory = int(min(memory_mb * 2**20 / threads / max(bytes_per_row, 1), most))
     by_threads = -(-n // threads)
-    return max(min(by_cache, by_memory, by_threads, most), 1)
+    size = max(min(by_cache, by_memory, by_threads, most), 1)
+    # As many blocks of like size for each thread: the others would wait for a last one.
+    turns = -(-n // (size * threads))
+    return max(-(-n // (turns * threads)), 1) if n else size
 
 
 class Blocks:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Steps of a pipeline round differently when they are fitted and when they transform.
 _ROUNDING = 1e-9
+# Rows that are compared at a time.
+_AT_ONCE = 256
 
 
 def own_centers(
@@ -49,7 +51,7 @@ def own_centers(
         return None
     own = None
     if network.rows is not None and X.shape[0] == network.n_rows:
-        own = own_by_training_row(network, X[network.rows], transformed=transformed)
+        own = own_by_training_row(network, X, network.rows, transformed=transformed)
     if own is None and exclude_self != "auto":
         own = _by_equal_values(network, X, transformed=transformed)
         if np.all(own < 0):
@@ -71,12 +73,11 @@ def known_rows(network: DistanceNetwork, X: Points, *, transformed: bool = False
     return _by_equal_values(network, X, transformed=transformed) if own is None else own
 
 
-def own_by_training_row(network: DistanceNetwork, candidates: Points, *, transformed: bool) -> Own | None:
-    """(n_rows,) the center that each row is, or -1; None unless the ``candidates`` are the centers.
-
-    ``candidates`` (m, d) are the rows at the positions ``network.rows``.
-    """
-    if not _equal(candidates, network.centers, _ROUNDING if transformed else 0.0):
+def own_by_training_row(
+    network: DistanceNetwork, X: Points, rows: NDArray[np.intp], *, transformed: bool
+) -> Own | None:
+    """(n_rows,) the center that each row is, or -1; None unless ``X[rows]`` are the centers."""
+    if not _equal(X, rows, network.centers, _ROUNDING if transformed else 0.0):
         return None
     return center_of_rows(network)
 
@@ -103,10 +104,14 @@ def _by_nearly_equal_values(network: DistanceNetwork, X: Points) -> Own:
     return np.where(gaps <= _ROUNDING * abs(network.centers).max(), nearest, -1)
 
 
-def _equal(first: Points, second: Points, rounding: float) -> bool:
-    if sparse.issparse(first) or sparse.issparse(second):
-        return all(a == b for a, b in zip(_row_keys(first), _row_keys(second), strict=True))
-    return bool(np.allclose(first, second, rtol=rounding, atol=rounding * float(np.abs(second).max())))
+def _equal(X: Points, rows: NDArray[np.intp], centers: Points, rounding: float) -> bool:
+    """Whether ``X[rows]`` are the centers, to rounding."""
+    if sparse.issparse(X) or sparse.issparse(centers):
+        return all(a == b for a, b in zip(_row_keys(X[rows]), _row_keys(centers), strict=True))
+    least = rounding * float(np.abs(centers).max()) if rounding > 0.0 else 0.0
+    # The first few tell other rows.
+    parts = (slice(start, start + _AT_ONCE) for start in range(0, len(centers), _AT_ONCE))
+    return all(np.allclose(X[rows[part]], centers[part], rounding, least) for part in parts)
 
 
 def _row_keys(X: Points) -> Iterator[Hashable]:

@@ -188,7 +188,8 @@ def _own(reader: PreparedModel, X: Any, n: int) -> Indices | None:
     if not _knows_rows(network) or network.n_rows != n:
         return None
     candidates = reader.inputs(take_rows(X, network.rows))
-    return own_by_training_row(network, candidates, transformed=bool(reader.steps))
+    every = np.arange(len(network.rows))
+    return own_by_training_row(network, candidates, every, transformed=bool(reader.steps))
 
 
 def _knows_rows(network: Any) -> bool:
