@@ -545,8 +545,8 @@ def _check_representable(outlierness: NDArray[np.float64]) -> None:
 
 def _check_fits(relevance: Floats) -> None:
     # A sum is finite unless a term is not, or it overflowed: one pass, and a second one only then.
-    with np.errstate(over="ignore"):
-        total = relevance.sum(dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = relevance.sum()
     if not np.isfinite(total) and not np.isfinite(relevance).all():
         row = int(np.argmin(np.isfinite(relevance).all(axis=1)))
         raise OverflowError(

@@ -24,6 +24,7 @@ from whyodd.compute.scratch import scratch
 from whyodd.compute.soft.block import ASSIGNMENTS, SCORES, WEIGHTS, pool_block
 from whyodd.compute.soft.centers import Centers, power_of_two, rounding
 from whyodd.compute.soft.contraction import add_contraction, finish_block
+from whyodd.compute.soft.localizing import fill_local
 from whyodd.compute.soft.row import Direct, Pooled, Rows
 from whyodd.compute.work import Scores
 
@@ -225,8 +226,7 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
     local, norms = [], np.empty((raw.shape[0], len(centers.groups)))
     far = np.zeros(raw.shape[0], dtype=bool)
     for g, group in enumerate(centers.groups):
-        x = localize(raw, group.origin, centers.scale, centers.dtype)
-        norms[:, g] = squared_norms(x)
+        x, norms[:, g] = _seen_from(group, raw, centers)
         if far.any() or not norms[:, g].max() <= centers.reach**2:
             far |= ~(largest_coordinates(x) <= centers.reach)  # also where scaling overflowed
             x = blanked(x, far)
@@ -235,6 +235,16 @@ def _multiply(raw: Points, own: NDArray[np.intp], centers: Centers, buffer: Floa
         local.append(x)
     rows = Rows(as_compiled(raw), norms, centers.own_in_order(own), centers.noise(raw, norms))
     return Block(where, raw, rows, local, products, where.start + np.flatnonzero(far))
+
+
+def _seen_from(group: Group, raw: Points, centers: Centers) -> tuple[Points, NDArray[np.float64]]:
+    """Rows from the origin of a group of centers, in their dtype, and squared norms in float64."""
+    if is_sparse(raw):
+        x = localize(raw, group.origin, centers.scale, centers.dtype)
+        return x, squared_norms(x)
+    x, norms = np.empty(raw.shape, centers.dtype), np.empty(raw.shape[0])
+    fill_local(as_compiled(raw), group.origin, 1.0 / centers.scale, x, norms)
+    return x, norms
 
 
 def _product_into(x: Points, group: Group, products: Floats) -> None:
@@ -273,8 +283,7 @@ def _weighted_sums(W: Floats, group: Group, wanted: NDArray[np.bool_]) -> Floats
 
 
 def _like_centers(raw: Points, centers: Centers) -> Points:
-    """Rows in float64 and in the form of the centers: CSR against CSR, dense against dense."""
-    raw = raw.astype(np.float64, copy=False)
+    """Rows in the form of the centers: CSR against CSR, dense against dense."""
     if centers.is_sparse:
         return raw if is_sparse(raw) else sparse.csr_array(raw)
     return to_dense(raw)
