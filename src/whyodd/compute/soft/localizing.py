@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from whyodd.compute.compiling import compiled_as_written
 from whyodd.compute.vector_math import added
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.floating]
+    Wide = NDArray[np.float64]
+
 
 @compiled_as_written
-def fill_local(raw, origin, per_scale, local, norms):
+def fill_local(raw: Floats, origin: Wide, per_scale: float, local: Floats, norms: Wide) -> None:
     """Fill ``local`` with (x - origin) / scale, the difference in float64, and ``norms`` with its ‖·‖²."""
     kind = local.dtype.type
     for i in range(raw.shape[0]):
