@@ -150,7 +150,9 @@ def _check_shape(values: Any, what: str) -> None:
 def _float_type(came: np.dtype[Any], wanted: DTypeLike | None) -> np.dtype[Any]:
     if wanted is None:
         return came if came in FLOATS else np.dtype(np.float64)
-    chosen = next((dtype for dtype in FLOATS if wanted in (dtype, dtype.name, dtype.type)), None)
+    chosen = next(
+        (dtype for dtype in FLOATS if wanted is dtype or wanted in (dtype, dtype.name, dtype.type)), None
+    )
     if chosen is None:
         raise ValueError(f"dtype={wanted!r}: expected 'float32', 'float64' or None.")
     return chosen

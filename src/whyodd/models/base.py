@@ -141,9 +141,18 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         check_is_fitted(self)
         return self._validated(X, reset=False)
 
-    def _validated(self, X: Any, **keywords: Any) -> Points:
+    def _validated(self, X: Any, *, reset: bool = True, **keywords: Any) -> Points:
+        # A search for frames and names takes as long as all else that is done with a small array.
+        least = keywords.get("ensure_min_samples", 1)
+        if not hasattr(self, "feature_names_in_") and _is_ready(X, least):
+            if reset:
+                self.n_features_in_ = X.shape[1]
+            if X.shape[1] == getattr(self, "n_features_in_", -1):
+                return X
         layout = "csr" if self._takes_sparse else False
-        return canonical(validate_data(self, X, accept_sparse=layout, dtype=_DTYPES, order="C", **keywords))
+        return canonical(
+            validate_data(self, X, reset=reset, accept_sparse=layout, dtype=_DTYPES, order="C", **keywords)
+        )
 
     def _check_contamination(self) -> None:
         share = self.contamination
@@ -160,6 +169,14 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse
         return tags
+
+
+def _is_ready(X: Any, least: int) -> bool:
+    """Whether X is an array of finite floats that needs neither conversion nor a message."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in _DTYPES or not X.flags.c_contiguous:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return X.shape[0] >= least and X.shape[1] > 0 and bool(np.isfinite(X.sum()))
 
 
 def _check_scale(values: Points) -> None:
