@@ -10,16 +10,21 @@ from numbers import Integral
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
 # A block of about a million similarities: large enough for matrix products at full speed, small enough for
 # the last-level cache.
 BLOCK_ELEMENTS = 1 << 20
 # Products of fewer rows would read many centers from memory too often.
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 128, 1024
+# Rows to ask first: enough to tell what most are like; one in so many, as the answer may be no.
+_LEAST_PROBED, _ONE_IN = 8, 128
 # Pairs below which starting threads costs more than they save.
 WORTH_A_THREAD = 1 << 20
 
@@ -50,6 +55,12 @@ def block_rows(
     # As many blocks of like size for each thread: the others would wait for a last one.
     turns = -(-n // (size * threads))
     return max(-(-n // (turns * threads)), 1) if n else size
+
+
+def probed_rows(n: int, most: int = 32) -> NDArray[np.intp]:
+    """A few of n rows, evenly spread: they tell what will serve the others."""
+    count = int(np.clip(n // _ONE_IN, _LEAST_PROBED, most))
+    return np.unique(np.linspace(0, n - 1, count).astype(np.intp))
 
 
 class Blocks:

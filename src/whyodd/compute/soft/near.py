@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # From this many centers on leaves may pay; up to this many may count for a row.
 _MANY_CENTERS, _MOST = 4096, 1024
-# Rows at a time; rows that tell whether most are peaked enough.
-_BLOCK_ROWS, _PROBED_ROWS = 256, 32
+# Rows at a time; rows that tell whether most are peaked enough: a search in vain costs ten times a product.
+_BLOCK_ROWS, _PROBED_ROWS = 256, 8
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NearCenters:
     ) -> Indices:
         """Score, and explain if there is room, the peaked rows; returns the others, all if most are."""
         n = X.shape[0]
-        probed = np.unique(np.linspace(0, n - 1, _PROBED_ROWS).astype(np.intp))
+        probed = blocks.probed_rows(n, _PROBED_ROWS)
         with announced_compilation("near centers", type(self.centers.kernel)):
             is_done = self._block(X[probed], own[probed], work, explaining=relevance is not None)[0]
         if 2 * np.count_nonzero(is_done) < probed.size:

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating]
 
 
-# Rows that tell whether float32 will do for the rest, and whether few centers count for enough of them: such
-# a row saves about four times what it takes to see that another is none.
-_PROBED_ROWS, _WORTH_SHARE = 32, 0.25
+# Share of rows for which few centers count that is worth looking for them: such a row saves about four times
+# what it takes to see that another is none.
+_WORTH_SHARE = 0.25
+# Rows from which on some of them are asked first.
+_WORTH_PROBING = 64
 # Arrays of one number per center that a thread needs beside its block.
 _ROW_BUFFERS = 16
 
@@ -73,7 +75,7 @@ def decompose(
     scores = Scores.empty(n)
     mixed = None if through is None else MixedContraction.of(centers, through, work.memory_mb)
     tolerance = float(work.tolerance)
-    if tolerance > 0.0 and n > 2 * _PROBED_ROWS and _peaked_share(X, centers, tolerance) < _WORTH_SHARE:
+    if tolerance > 0.0 and n > _WORTH_PROBING and _peaked_share(X, centers, tolerance) < _WORTH_SHARE:
         tolerance = 0.0
 
     def explain(block: Block, centers: Centers) -> bool:
@@ -171,7 +173,7 @@ def _sweep(
         announced_compilation(centers.dtype, centers.is_sparse, type(centers.kernel)) as is_new,
         blocks.single_threaded_blas(),
     ):
-        is_worth_probing = is_new or (n > 2 * _PROBED_ROWS and centers.dtype == np.float32)
+        is_worth_probing = is_new or (n > _WORTH_PROBING and centers.dtype == np.float32)
         if is_worth_probing and not _probe(X, centers):
             centers = centers.widened
     far: list[NDArray[np.intp]] = []
@@ -192,18 +194,20 @@ def _sweep(
 
 def _probe(X: Points, centers: Centers) -> bool:
     """Whether rows from all over X can be pooled in the centers' dtype; compiles what is not compiled."""
-    return _pooled_some(X, centers, 1 if centers.dtype == np.float64 else _PROBED_ROWS, 0.0)[0]
+    index = blocks.probed_rows(X.shape[0])
+    return _pooled_some(X, centers, index[:1] if centers.dtype == np.float64 else index, 0.0)[0]
 
 
 def _peaked_share(X: Points, centers: Centers, tolerance: float) -> float:
     """Share of some rows from all over X for which few centers count."""
     with blocks.single_threaded_blas():
-        return float(np.mean(_pooled_some(X, centers, _PROBED_ROWS, tolerance)[1]))
+        return float(np.mean(_pooled_some(X, centers, blocks.probed_rows(X.shape[0]), tolerance)[1]))
 
 
-def _pooled_some(X: Points, centers: Centers, count: int, tolerance: float) -> tuple[bool, NDArray[np.bool_]]:
+def _pooled_some(
+    X: Points, centers: Centers, index: NDArray[np.intp], tolerance: float
+) -> tuple[bool, NDArray[np.bool_]]:
     """Whether some rows can be pooled in the centers' dtype, and for which of them few centers count."""
-    index = np.unique(np.linspace(0, X.shape[0] - 1, count).astype(np.intp))
     pooled = _views(Scores.empty(index.size), slice(None))
     with scratch((index.size, centers.shape[0]), centers.dtype) as products:
         block = _multiply(X[index], np.full(index.size, -1), centers, products, slice(0, index.size))
