@@ -72,8 +72,8 @@ def check_outlierness(model: Any) -> OutliernessCheck:
     Parameters
     ----------
     model : fitted model or DistanceNetwork
-        The outlierness of its network is checked; the own score of a model that is no distance network. Of a
-        pipeline it is that of the last step, in the space that it sees.
+        For a distance network its outlierness is checked, for any other model its own score, and for a
+        pipeline that of the last step, in the space that this step sees.
 
     Returns
     -------

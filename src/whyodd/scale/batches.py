@@ -259,7 +259,7 @@ def explain_batches(
     model : fitted model or pipeline
         What :func:`whyodd.explain` takes for tables.
     batches : iterable of pyarrow.RecordBatch or Table, or of pandas or Polars frames
-        All with the same columns. Some 10,000 rows each are quick.
+        All with the same columns. About 10,000 rows per batch are fast.
     top : int, default 3
         How many reasons are given for each row.
     id_column : str, optional
@@ -267,7 +267,7 @@ def explain_batches(
     relevance : bool, default False
         Also give the relevance of every variable.
     progress : bool, default False
-        Say on standard error how many rows are done.
+        Report on standard error how many rows are done.
 
     Yields
     ------
