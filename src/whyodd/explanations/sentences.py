@@ -183,7 +183,7 @@ def sentence(odd: OddRow) -> str:
     rest = odd.measured_share
     told = [reason for reason in odd.reasons if reason.share > 0 and not reason.never_varied]
     if rest <= _ROUNDING or not told:
-        alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
+        alone = "no single variable makes this row odd: all of its outlierness belongs to the row as a whole"
         return "; ".join(constants) or alone
     whole = "outlierness" if odd.is_additive else "relevance"
     whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"

@@ -257,8 +257,8 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         ]
         if not sum(map(len, shown)):
             raise ValueError(
-                f"The series has no {min(self.windows_)} consecutive steps without a gap, the length of the "
-                "shortest window. Fill the gaps, or leave out the channel with most of them."
+                f"The shortest window needs {min(self.windows_)} consecutive steps without a gap, and the "
+                "series has no such stretch. Fill the gaps, or leave out the channel with most of them."
             )
         is_known = data.fingerprint == self.fingerprint_
         total = sum(map(len, shown))
