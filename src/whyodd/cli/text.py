@@ -75,7 +75,9 @@ def text(
     ] = False,
     paper: Annotated[
         bool,
-        typer.Option("--paper", help="Use the paper's one-class SVM, which favours long messages."),
+        typer.Option(
+            "--paper", help="Use the paper's one-class SVM, which gives longer messages higher scores."
+        ),
     ] = False,
     nu: Annotated[
         float | None,

@@ -19,7 +19,7 @@ class Calibration:
     Attributes
     ----------
     model : fitted detector
-        What scores the rows.
+        The model that scores the rows.
     scores : ndarray of shape (n,)
         Scores of the normal rows, ascending; high for odd rows.
     """

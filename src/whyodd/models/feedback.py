@@ -35,15 +35,15 @@ class Effect:
     ----------
     judgement : Judgement
     n_agreed : int
-        Of the judged rows, how many were called so before.
+        How many of the judged rows were already called that.
     others : ndarray of int
-        Positions of other rows that are no longer odd, or now are.
+        Positions of other rows that are no longer odd, or that are odd now.
     n_compared : int
-        How many other rows were looked at.
+        Number of other rows that were checked.
     names : callable
-        What a row is called, by its position.
+        Gives the name of a row, by its position.
     judged_rows : sequence of int, optional
-        Positions of the judged rows, if they are among those looked at.
+        Positions of the judged rows, if they are among the checked ones.
     """
 
     judgement: Judgement

@@ -56,7 +56,7 @@ class KernelPCA(DistanceDetector):
         Share of training rows that ``predict`` calls outliers. None puts the threshold where a tenth of the
         rows would be outliers for a model of other rows; so will be about a tenth of new normal rows.
     random_state : int, default 0
-        Decides which rows are drawn, and which are scored by a model of which others.
+        Seed for drawing rows, and for which rows are scored by a model of which others.
 
     Attributes
     ----------
