@@ -61,7 +61,7 @@ def save_model(
     model : fitted model or pipeline
         What :func:`whyodd.explain` takes for tables and :func:`whyodd.save` can save.
     path : str or path
-        Folder to write, which is not there yet or empty.
+        Folder to write, new or empty.
     top : int, default 3
         How many reasons are given for each row.
     mlflow_model : mlflow.models.Model, optional
@@ -72,9 +72,10 @@ def save_model(
     input_example : pandas data frame, optional
         A few rows like those to score, stored beside the model.
     extra_pip_requirements : sequence of str, optional
-        What scoring needs beside whyodd and scikit-learn, which are required in their present versions.
+        What scoring needs besides whyodd and scikit-learn, which are required in their current versions.
     **options
-        Of ``mlflow.pyfunc.save_model``, such as ``metadata``, or ``pip_requirements`` instead of those.
+        Those of ``mlflow.pyfunc.save_model``, such as ``metadata``, or ``pip_requirements`` to replace the
+        default.
     """
     mlflow = _mlflow()
     explainer = _RowExplainer(model, top)  # refuses a model that cannot be explained, before any writing
@@ -106,10 +107,10 @@ def log_model(model: Any, name: str = "model", **options: Any) -> Any:
     ----------
     model : fitted model or pipeline
     name : str, default "model"
-        What to call it.
+        Name of the artifact.
     **options
-        Of :func:`save_model`, such as ``top`` and ``input_example``; also ``registered_model_name`` and what
-        else ``mlflow.models.Model.log`` takes.
+        Those of :func:`save_model`, such as ``top`` and ``input_example``, and those of
+        ``mlflow.models.Model.log``, such as ``registered_model_name``.
 
     Returns
     -------

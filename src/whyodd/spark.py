@@ -53,7 +53,7 @@ def explain(
     relevance: bool = False,
     exclude_self: bool = False,
 ) -> Any:
-    """Explain all rows of a Spark data frame, partition by partition, when the result is asked for.
+    """Explain all rows of a Spark data frame, partition by partition, when the result is requested.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ figure = whyodd.plots.heatmaps(e)
 # A mended wall
 # -------------
 #
-# Now we do mischief: a part of the wall is turned by a quarter. Every value is as before, only the pattern is
-# broken.
+# Now we do some mischief: a part of the wall is turned by a quarter turn. Every value is as before; only the
+# pattern is broken.
 
 mended = wall.copy()
 mended[40:72, 60:92] = np.rot90(wall[40:72, 60:92])
@@ -49,7 +49,7 @@ print(f"It has {shares[0]:.0%} of the relevance, before {shares[1]:.0%}.")
 ax = whyodd.plots.heatmap(changed)
 
 # %%
-# **What to do next:** try it on woven cloth, a printed pattern or a field seen from above. Over a plain
-# ground without a pattern, all that stands out are edges, and an edge filter will do.
+# **What to do next:** try it on woven cloth, a printed pattern or a field seen from above. On a plain
+# background without a pattern, only edges stand out, and an edge filter will do.
 
 plt.show()

@@ -40,7 +40,7 @@ for picture in polluted:
 # A perfect detector
 # ------------------
 #
-# It learns 30 pictures of A. How well does it tell other pictures of A from those of B?
+# It learns 30 pictures of A. How well does it distinguish other pictures of A from those of B?
 
 model = whyodd.PatchModel(whyodd.OneClassSVM(nu=0.1), patch=(5, 5), max_patches=1500, random_state=0)
 model.fit(clean[:30])
@@ -55,12 +55,12 @@ def auc(e):
 print(f"ROC AUC, polluted against clean: {auc(e):.2f}")
 
 # %%
-# By its hottest pixel, every polluted picture is told from the clean ones. But why?
+# Its hottest pixel gives every polluted picture away. But why?
 #
 # The audit
 # ---------
 #
-# ``whyodd.audit`` looks at many explanations at once, and tells which places have the relevance over and over
+# ``whyodd.audit`` looks at many explanations at once, and shows which places get the relevance again and
 # again.
 
 audit = whyodd.audit(e[np.arange(30, 60)])
@@ -68,7 +68,7 @@ print(audit.note)
 figure = whyodd.plots.patterns(audit)
 
 # %%
-# Nearly all rests on the stamp.
+# Nearly everything rests on the stamp.
 #
 # Without the stamp
 # -----------------

@@ -52,7 +52,7 @@ for i, position in enumerate(found.order):
 # Where?
 # ------
 #
-# Each row shows a tile, what makes it odd, and its edges for comparison. Edges are everywhere; what is odd is
+# Each row shows a tile, what makes it odd, and its edges for comparison. Edges are everywhere; odd places are
 # not.
 
 figure = whyodd.plots.heatmaps(found.top(4))

@@ -41,8 +41,8 @@ first = toxic[found.order[:20]].sum()
 print(f"Of the 20 oddest comments {first} are toxic; of all comments {toxic.mean():.0%}.")
 
 # %%
-# The oddest comments are mostly rude, though the model has no idea what is rude: such words are just not used
-# by polite people. For the whole list it is a weak judge. It finds what is *odd*, and not everything that is
+# The oddest comments are mostly rude, though the model has no idea what is rude: polite people just do not
+# use such words. Over the whole list it is a weak judge. It finds what is *odd*, and not everything that is
 # odd is toxic.
 #
 # Which words?
@@ -68,7 +68,7 @@ ax.yaxis.set_major_formatter("{x:.0%}")
 
 # %%
 # **What to do next:** let moderators start at the top of the list, and stop when it is no longer worth their
-# time. As soon as they have judged some hundred comments, train a classifier on these: a list of odd comments
-# is a good place to collect labels.
+# time. As soon as they have judged a few hundred comments, train a classifier on these: a list of odd
+# comments is a good place to collect labels.
 
 plt.show()

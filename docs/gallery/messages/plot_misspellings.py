@@ -12,7 +12,7 @@ that are *written* in an odd way.
 # ------------------------------------
 #
 # The documentation of NumPy, SciPy and scikit-learn was proofread by many people. We cut it into sentences,
-# in small letters.
+# in lower case.
 
 import importlib
 import inspect
@@ -76,7 +76,8 @@ for rank in range(4):
 ax = whyodd.plots.text(found.explanation, 0)
 
 # %%
-# With whole words it is harder: a rare word and a misspelled one look the same, both were never seen.
+# With whole words it is harder: a rare word and a misspelled one look the same, because neither was seen
+# before.
 
 whole = whyodd.find(new, model=whyodd.TextModel().fit(known))
 ranks = {name: np.argsort(one.order) + 1 for name, one in (("subwords", found), ("whole words", whole))}
@@ -89,7 +90,7 @@ ax.set_yticks([0, 1], labels=list(ranks))
 ax.set(xlabel="rank of the sentences with a mistake, the oddest first", ylim=(-0.5, 1.5), xlim=(0, 101))
 
 # %%
-# **What to do next:** fit the model to the manuals of your own firm. It learns the names of your products
-# from them, and no dictionary does.
+# **What to do next:** fit the model to your company's own manuals. It learns the names of your products from
+# them, which no dictionary knows.
 
 plt.show()

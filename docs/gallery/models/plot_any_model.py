@@ -2,8 +2,8 @@
 Explain a score that you cannot look into
 =========================================
 
-A scoring function is a black box: rows go in, numbers come out. whyodd can explain it all the same, from its
-answers alone. It also tells how far to trust that.
+A scoring function is a black box: rows go in, numbers come out. whyodd can explain it anyway, from its
+answers alone. It also says how far to trust the explanation.
 """
 
 # %%
@@ -11,7 +11,7 @@ answers alone. It also tells how far to trust that.
 # -----------
 #
 # For us it is a function. Inside is something whyodd has no formula for: the disagreement of a few hundred
-# trees that were taught to tell real wines from shuffled ones.
+# trees that were taught to distinguish real wines from shuffled ones.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -60,8 +60,8 @@ ax = whyodd.plots.bars(e, 0, k=6)
 # ---------------------------------------------------
 #
 # With models that whyodd knows, ``normal=`` does something else: it calibrates. The plain score of a
-# one-class SVM means nothing by itself. Divided by what is usual, an outlierness of 3 means three times as
-# odd as a usual row.
+# one-class SVM means nothing by itself. After dividing by what is usual, an outlierness of 3 means three
+# times as odd as a usual row.
 
 mixed = wines.sample(frac=1, random_state=0)
 known, normal, others = mixed[:90], mixed[90:130], mixed[130:]

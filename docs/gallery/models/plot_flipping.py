@@ -2,9 +2,9 @@
 Which explanation knows what matters?
 =====================================
 
-There are many ways to explain a score, and they contradict each other. A simple test tells them apart: take
-the columns away in the order in which an explanation ranks them. If it knew what mattered, the score falls at
-once.
+There are many ways to explain a score, and they contradict each other. A simple test shows which is better:
+remove the columns in the order in which an explanation ranks them. If it knew what mattered, the score falls
+at once.
 """
 
 # %%
@@ -58,8 +58,8 @@ for name, e in explanations.items():
     print(f"{name:12} {e.why(oddest, k=1)}")
 
 # %%
-# All but ``random`` name the same column. What differs: only the parts of ``dtd`` add up to the outlierness,
-# so that only there a share is a share *of the outlierness*.
+# All but ``random`` name the same column. The difference: only the parts of ``dtd`` add up to the
+# outlierness, so only there a share is a share *of the outlierness*.
 #
 # **What to do next:** run ``whyodd.evaluation.compare(model, X)`` on your own model. It adds how stable the
 # explanations are, and whether they add up to the score.

@@ -2,9 +2,9 @@
 Why did the isolation forest flag this car?
 ===========================================
 
-An isolation forest is quick and popular, and silent about its reasons. Here it stands at the end of a
-scikit-learn pipeline, behind an imputer, a scaler and an encoder of words. whyodd explains the whole pipeline
-in the columns of the table.
+An isolation forest is fast and popular, but gives no reasons. Here it stands at the end of a scikit-learn
+pipeline, behind an imputer, a scaler and an encoder of words. whyodd explains the whole pipeline in the
+columns of the table.
 """
 
 # %%
@@ -46,9 +46,9 @@ for one in e.top(3):
 ax = whyodd.plots.waterfall(e.top(1), k=6)
 
 # %%
-# The sentences tell where the trees cut: beyond which value the car is alone. And they tell something about
-# the *pipeline*: a main reason is the origin. Most cars are American, and the encoder turns that into three
-# columns, which the trees cut again and again. Did we want that?
+# The sentences say where the trees cut: beyond which value the car is alone. They also say something about
+# the *pipeline*: one of the main reasons is the origin. Most cars are American, and the encoder turns that
+# into three columns, which the trees cut again and again. Did we want that?
 #
 # All cars at a glance
 # --------------------

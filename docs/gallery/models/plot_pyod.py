@@ -2,7 +2,7 @@
 Three detectors, one tumour, three opinions
 ===========================================
 
-PyOD has dozens of detectors. They disagree, and it is hard to tell why. We fit three of them, all on benign
+PyOD has dozens of detectors. They disagree, and it is hard to see why. We fit three of them, all on benign
 tumours, and let whyodd explain the same malignant one by each.
 """
 
@@ -67,9 +67,9 @@ ax.xaxis.set_major_formatter("{x:.0%}")
 ax.figure.set_layout_engine("constrained")
 
 # %%
-# ECOD looks at each column by itself and counts how rare a value is: how far beyond the rarest value it is
-# does not matter, and so nearly all columns have the same share. KNN and LOF measure distances, and let the
-# columns decide that are farthest out.
+# ECOD looks at each column by itself and counts how rare a value is: it does not matter how far a value is
+# beyond the rarest one, so nearly all columns have the same share. KNN and LOF measure distances, so the
+# columns that are farthest out decide.
 #
 # **What to do next:** choose the detector whose reasons make sense for your data, and not only the one with
 # the best number. ``whyodd models`` lists which detectors are explained, and how exactly.

@@ -54,8 +54,8 @@ print(f"Largest difference between two values: {np.abs(by_shap - by_whyodd).max(
 print(f"shap takes {shap_seconds / seconds:.0f} times as long for {len(malignant)} tumours.")
 
 # %%
-# Both compute exact Shapley values, by different algorithms. What whyodd adds is not the numbers but what
-# stands around them: the values in words, and where the trees cut.
+# Both compute exact Shapley values, by different algorithms. whyodd does not add numbers, but what goes with
+# them: the values in words, and where the trees cut.
 
 e = whyodd.explain(forest, malignant)
 print(e.top(1).why(0, k=2))

@@ -41,7 +41,7 @@ figure = whyodd.plots.events(found.explanation)
 # What the engineers say
 # ----------------------
 #
-# The benchmark has four windows in which, by the engineers, something was wrong.
+# The benchmark has four windows in which something was wrong, according to the engineers.
 
 windows = json.loads(gallery_data.file("nab/combined_windows.json").read_text())[f"realKnownCause/{name}.csv"]
 times = machine["timestamp"]
@@ -65,7 +65,7 @@ ax.set(ylabel="temperature")
 ax.legend(loc="lower left")
 
 # %%
-# **What to do next:** ask the engineers about 3 February. And take the note on the clock seriously: the
-# record has an hour twice, and in such a place sums and means over hours are wrong.
+# **What to do next:** ask the engineers about 3 February. And take the note about the clock seriously: the
+# record has one hour twice, and sums and means over that hour are wrong.
 
 plt.show()

@@ -50,8 +50,8 @@ figure = whyodd.plots.events(found.explanation, top=4)
 # Where to look
 # -------------
 #
-# For each incident of the experts, metrics are ranked by their relevance. How many of the metrics that the
-# experts blame are among as many of the first?
+# For each incident of the experts, metrics are ranked by their relevance. If the experts blame k metrics, how
+# many of these are among the first k?
 
 relevance = found.to_frame()[names].to_numpy()
 for start, stop, causes in zip(*incidents[is_here].T, blamed[is_here], strict=True):

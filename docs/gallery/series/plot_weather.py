@@ -11,7 +11,7 @@ different.
 # Four years of weather
 # ---------------------
 #
-# The table has a row for each day and comes with ``vega_datasets``. The column of dates tells the time.
+# The table has a row for each day and comes with ``vega_datasets``. The date column gives the time.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -45,7 +45,7 @@ print(days.to_string(index=False))
 # What is not odd
 # ---------------
 #
-# Without the years before, whyodd would have to learn from 2015 itself, and it is honest about that:
+# Without the years before, whyodd would have to learn from 2015 itself, and it says what that means:
 
 alone = find_in_series(new)
 print(alone.headline, *alone.notes, sep="\n")

@@ -30,8 +30,8 @@ for change in changes.changes:
     print("-", change.sentence)
 
 # %%
-# The yield itself did not change, says whyodd, nor did anything else, but yield and **site** are related in
-# another way. So some site has got better or worse than the others. Look at the sites one by one.
+# whyodd says that neither the yield itself nor any other column changed, but that yield and **site** are
+# related differently. So some site has got better or worse than the others. Look at the sites one by one.
 
 means = barley.groupby(["site", "year"])["yield"].mean().unstack()
 print(means.round(1).to_string())

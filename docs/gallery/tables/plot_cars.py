@@ -59,7 +59,7 @@ for car, color, label_at in ((wagon, "#D55E00", (440, 2500)), (diesel, "#0072B2"
 ax.set(xlabel="displacement (cubic inches)", ylabel="weight (pounds)")
 
 # %%
-# The car in blue is no mistake. Its large engine goes 38 miles per gallon: it is a diesel, one of very few in
+# The car in blue is no mistake. Its large engine gets 38 miles per gallon: it is a diesel, one of very few in
 # this table. No column says so, but its name does.
 #
 # **What to do next:** correct the weight of the wagon, or leave it out, before you fit a regression to this

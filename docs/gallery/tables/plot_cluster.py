@@ -43,7 +43,7 @@ print(f"{len(table):,} connections in 8 files. {is_attack.sum()} of them are att
 # ------------------------------
 #
 # Each worker reads a file and sends back a short summary: a sample of its rows, and statistics of its
-# columns. The model is learned from the merged summaries. Then it travels to the workers, which judge the
+# columns. The model is learned from the merged summaries. Then it is sent to the workers, which judge the
 # rows of each file and explain them.
 
 workers = {"worker_class": "distributed.Worker", "worker_kwargs": {"nthreads": 1}}

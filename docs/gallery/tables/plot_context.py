@@ -2,8 +2,8 @@
 Too many taxis for a Thursday at 3:30
 =====================================
 
-23,000 taxi passengers in half an hour are nothing special for New York, unless it is half past three at
-night. What is odd often depends on the context. With ``given=`` whyodd compares rows with rows of the same
+23,000 taxi passengers in half an hour are nothing special for New York, unless it is half past three in the
+morning. What is odd often depends on the context. With ``given=`` whyodd compares rows with rows of the same
 context.
 """
 
@@ -33,7 +33,7 @@ for i in range(2):
 
 # %%
 # The highest values of all are on 2 November between 1:00 and 2:00. No event did that. In that night the
-# clocks went back, and the table has two hours in one. It is a mistake of the data, and good to know.
+# clocks went back, and the table has two hours in one. It is an error in the data, and good to know.
 #
 # With context: holidays and a storm
 # ----------------------------------

@@ -69,7 +69,7 @@ for one in whyodd.feedback(taught.model):
     print(one)
 
 # %%
-# **What to do next:** ``whyodd.save(taught.model, "cars.whyodd")`` keeps the model with all it was told. What
-# was said can be listed and taken back at any time.
+# **What to do next:** ``whyodd.save(taught.model, "cars.whyodd")`` keeps the model with all its feedback. You
+# can list feedback and undo it at any time.
 
 plt.show()

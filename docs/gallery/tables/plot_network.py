@@ -3,8 +3,8 @@ Attacks on a network that nobody had seen before
 ================================================
 
 A detector that has learned known attacks finds known attacks. whyodd learns *normal* connections only. We
-then let it judge connections among which are kinds of attacks that are new, and read its reasons like an
-operator.
+then let it judge connections, some of which are new kinds of attacks, and read its reasons as an operator
+would.
 """
 
 # %%
@@ -63,7 +63,7 @@ for kind in shown:
 # %%
 # They fit what is known of these attacks. ``warezmaster`` moves files on a server, so many bytes go out.
 # ``apache2`` and ``processtable`` keep a server busy with connections that stay open for long. On the map,
-# connections with like reasons are close together.
+# connections with similar reasons are close together.
 
 ax = whyodd.plots.reasons_map(found.odd)
 

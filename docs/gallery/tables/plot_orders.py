@@ -55,7 +55,7 @@ for order, (column, value) in tampered.items():
     orders.loc[orders["order"] == order, column] = value
 
 # %%
-# At last the amounts and discounts become texts, as in the export of an office program.
+# Finally, the amounts and discounts become texts, as an office program exports them.
 
 orders["amount"] = [
     f"{value:,.2f} €".replace(",", "_").replace(".", ",").replace("_", ".") for value in orders["amount"]

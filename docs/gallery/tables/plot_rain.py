@@ -4,7 +4,7 @@ The year it stopped raining in Seattle
 
 Daily weather in Seattle, as it comes with many plotting packages: precipitation, temperatures, wind, and a
 word for the day. Is 2015 a year like 2012? If you train a model on one year and use it in the other, you
-would like to know.
+should know.
 """
 
 # %%

@@ -15,8 +15,8 @@ whyodd sets thresholds by such promises. Does it keep them? We count.
 #
 # The first depends on normal rows alone. The second also depends on how many odd rows there are.
 #
-# We learn two thirds of the benign tumours. To judge there are the other benign ones and ten malignant ones.
-# All of this is done six times, with other tumours each time.
+# The model learns two thirds of the benign tumours. It judges the other benign ones and ten malignant ones.
+# All of this is done six times, with different tumours each time.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,8 +43,8 @@ for seed in range(6):
         counts.append((kind, rate, is_odd[is_benign].sum(), is_odd[~is_benign].sum(), is_benign.sum()))
 
 # %%
-# What was promised, what came
-# ----------------------------
+# What was promised, what we got
+# ------------------------------
 
 table = pd.DataFrame(counts, columns=["promise", "rate", "benign odd", "malignant odd", "benign"])
 table = table.groupby(["promise", "rate"]).sum()

@@ -45,8 +45,7 @@ for n_intruders in (0, 10, 20, 40):
 #
 # The malignant tumours still rank above the benign ones, whichever way the model has learned. But the
 # threshold promises that one in a hundred *training rows* exceeds it. With ten intruders among them it rises,
-# and most malignant tumours stay below it. To leave out the oddest rows while learning does not help against
-# that.
+# and most malignant tumours stay below it. Leaving out the oddest rows during learning does not prevent that.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for trusted, color, line in ((True, "#D55E00", "o-"), (False, "#0072B2", "s--")):
@@ -87,7 +86,7 @@ print(f"Called odd: {found.is_odd[is_malignant].mean():.0%} of the malignant tum
 
 # %%
 # **What to do next:** if your training rows were never checked, trust the order of the findings more than the
-# threshold, and check the oddest tenth of the training rows once. An hour of that is worth more than any
-# option.
+# threshold, and check the oddest tenth of the training rows once. An hour spent on that is worth more than
+# any option.
 
 plt.show()

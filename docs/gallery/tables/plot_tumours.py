@@ -3,14 +3,14 @@ What makes a tumour look malignant?
 ===================================
 
 A hospital knows what benign tumours look like under the microscope. Can a model that has **never seen a
-malignant one** tell them apart, and say by what? It learns from benign tumours alone and judges the rest.
+malignant one** recognise them, and say by what? It learns from benign tumours alone and judges the rest.
 """
 
 # %%
 # Learn benign tumours
 # --------------------
 #
-# The measurements of 569 tumours come with scikit-learn. We keep a third of the benign ones aside, to see how
+# The measurements of 569 tumours come with scikit-learn. We set a third of the benign ones aside, to see how
 # many false alarms there are.
 
 import matplotlib.pyplot as plt

@@ -39,8 +39,8 @@ def ensemble(
 ) -> EnsembleScore:
     """Several fitted models as one score: the average, or the maximum, of their own scores.
 
-    What ``pyod.models.combination`` does to a matrix of scores, for models whose reasons are wanted.
-    Own scores are high for outliers: PyOD's ``decision_function``, -``score_samples`` of scikit-learn.
+    The same as ``pyod.models.combination`` does to a matrix of scores, but with reasons. Own scores are high
+    for outliers: PyOD's ``decision_function``, -``score_samples`` of scikit-learn.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def ensemble(
     weights : array of shape (K,), optional
         Weight of each model in the average; equal by default.
     normal : array or data frame of shape (N, d), optional
-        Rows by which scores are made comparable: each model's score less its mean, over its standard
+        Rows that make scores comparable: each model's score is standardised by its mean and its standard
         deviation on them. None takes scores as they are.
 
     Returns
     -------
     EnsembleScore
-        To be explained as a model is. The combined score is o + its ``floor``.
+        It can be explained like any model. The combined score is o + its ``floor``.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def neuralize(model: object) -> Any:
     Parameters
     ----------
     model : fitted model or member of the waist
-        One of the classes in ``ADAPTERS`` or a subclass of it. What has ``outlierness(X)`` and
+        One of the classes in ``ADAPTERS`` or a subclass of it. An object that has ``outlierness(X)`` and
         ``decompose(X)`` itself, such as a network, is returned as it is.
 
     Returns
@@ -50,7 +50,7 @@ def neuralize(model: object) -> Any:
     Raises
     ------
     UnsupportedModelError
-        If nothing is known of the inside of the model.
+        If nothing is known about the inside of the model.
 
     Examples
     --------

@@ -59,8 +59,8 @@ def auto(
     trusted : bool, default False
         Whether all rows are known to be normal. If not, training leaves out the oddest of them.
     max_rows : int, optional
-        Most rows that the model learns, drawn at random: the time to score a row grows with their number.
-        By default 1,000, or 4,000 if they are trusted.
+        Largest number of rows that the model learns from, drawn at random: the time to score a row grows with
+        it. By default 1,000, or 4,000 if they are trusted.
     types : dict of str to str, optional
         Kinds of columns that overrule the rules, for example ``{"store": "code"}``: number, count, code,
         category, ordered category, yes/no, date, time of day, duration, free text, identifier.
@@ -71,7 +71,7 @@ def auto(
     random_state : int, default 0
         The same number gives the same pipeline.
     progress : bool, default False
-        Report the present step on standard error.
+        Report the current step on standard error.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def compare(
     false_alarms : float, default 0.05
         Share of pairs of equal tables that may be reported as different.
     permutations : int, default 199
-        Number of random splits of the rows that measure what chance does.
+        Number of random splits of the rows, which show what chance alone does.
     random_state : int, default 0
         The same number gives the same result.
     progress : bool, default False

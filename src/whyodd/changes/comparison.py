@@ -33,19 +33,19 @@ class Change:
     columns : tuple of str
         The columns it is about, the one that changed first.
     words : str
-        What changed, in a sentence without its end.
+        What changed, as a sentence without its full stop.
     p_value : float
-        How often chance alone would put anything as striking on the page; 0 where it is no matter of chance.
+        How often chance alone would put anything as striking on the page; 0 if chance plays no part in it.
     share : float or None
         Part of the change beyond chance, if that is known.
     before, after : object
-        Medians, shares or correlations, as in the words.
+        Medians, shares or correlations, as ``words`` give them.
     group : str or None
         The rows it is about, if not about all.
     where : dict or None
-        The same to choose them by: their "column", and what it is "above", is "up_to", "is" or "is_not".
+        The same as a filter: its "column", and the value for "above", "up_to", "is" or "is_not".
     rows : tuple of int
-        Rows of a kind, by their places in the table that has them.
+        For a new or vanished kind: its rows, by their positions in the table that has them.
     """
 
     kind: str
@@ -80,7 +80,7 @@ class ColumnPart:
     own : float
         What of it the column's own distribution explains. The rest is in its relations with others.
     chance, own_chance : float
-        The same on average of two tables that the same rows make up at random.
+        Their averages for two tables made of the same rows at random.
     share : float or None
         Of the change beyond chance, (part - chance) / (W² - chance of W²).
     p_value : float
@@ -113,25 +113,25 @@ class Comparison:
     changes : tuple of Change
         What changed beyond chance, the main change first; empty if nothing did.
     columns : tuple of ColumnPart
-        What each column has of the distance.
+        Each column's part of the distance.
     distance : float
-        W², the mean squared distance between rows of the two tables that are coupled best, in scales.
+        W², the mean squared distance between rows of the two tables in the best coupling, in scales.
     chance : float
-        The same on average of two tables that the same rows make up at random.
+        The average distance between two tables made of the same rows at random.
     p_value : float
         How often chance would put anything as striking on the page as the most striking thing on it.
     distance_p_value : float
-        The same of the distance.
+        The same for the distance.
     false_alarms : float
-        What has a larger ``p_value`` is not called a change.
+        Anything with a larger ``p_value`` is not called a change.
     n_old, n_new : int
         Rows of the tables.
     n_compared, n_coupled : int
-        Rows of each that were compared, and coupled.
+        Rows of each table that were compared, and that were coupled.
     names : tuple of str
-        What the two tables are called.
+        Names of the two tables.
     notes : tuple of str
-        What else to know, in sentences.
+        Further facts to know, in sentences.
     pictures : tuple of dict
         Distributions and scatters of what changed most, to draw.
     made_by : str or None

@@ -75,7 +75,7 @@ def image(
         ),
     ] = None,
     width: Annotated[int | None, typer.Option(min=1, help="Resize all pictures to this width first.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Which places to draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for drawing places.")] = 0,
     top: Annotated[
         int | None, typer.Option(min=1, help="How many of the oddest pictures to show in the report.")
     ] = None,

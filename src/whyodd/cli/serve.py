@@ -35,12 +35,12 @@ def serve(
     ] = 8765,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     megabytes: Annotated[int, typer.Option(min=1, help="Largest upload, in megabytes.")] = 500,
-    rows: Annotated[int, typer.Option(min=2, help="Most rows of a table.")] = 5_000_000,
-    columns: Annotated[int, typer.Option(min=1, help="Most columns of a table.")] = 1_000,
+    rows: Annotated[int, typer.Option(min=2, help="Largest number of rows in a table.")] = 5_000_000,
+    columns: Annotated[int, typer.Option(min=1, help="Largest number of columns in a table.")] = 1_000,
     upload_seconds: Annotated[float, typer.Option(min=1, help="Longest time for one upload.")] = 900,
     work_seconds: Annotated[float, typer.Option(min=1, help="Longest time to work on one file.")] = 3_600,
     memory: Annotated[
-        int, typer.Option(min=500, help="Most memory for the process that reads and learns, in megabytes.")
+        int, typer.Option(min=500, help="Memory limit for the process that reads and learns, in megabytes.")
     ] = 4_000,
 ) -> None:
     """Explore tables in a browser: drop a file, see what is odd and why, mark rows, judge the next file.

@@ -74,7 +74,10 @@ def text(
         bool, typer.Option("--subwords", help="Judge parts of words, which helps with misspellings.")
     ] = False,
     paper: Annotated[
-        bool, typer.Option("--paper", help="Use the paper's one-class SVM, which finds long messages odder.")
+        bool,
+        typer.Option(
+            "--paper", help="Use the paper's one-class SVM, which gives longer messages higher scores."
+        ),
     ] = False,
     nu: Annotated[
         float | None,

@@ -52,7 +52,7 @@ def watch(
         Path | None, typer.Option(help="Append changes in the stream to this .jsonl file.")
     ] = None,
     drift_every: Annotated[
-        int, typer.Option(min=0, help="Number of rows between looks for drift; 0 for never.")
+        int, typer.Option(min=0, help="Number of rows between checks for drift; 0 for never.")
     ] = 5000,
     forget: Annotated[
         int | None,
@@ -62,7 +62,7 @@ def watch(
         Path | None, typer.Option(help="Save the latest model learned with --forget to this file.")
     ] = None,
 ) -> None:
-    """Judge rows from standard input as they arrive: a line of JSON each, with how odd it is and why.
+    """Judge rows from standard input as they arrive, with a line of JSON for each: how odd it is, and why.
 
     Rows are JSON lines or CSV. Bad lines are counted and left out. SIGHUP loads the model again, SIGTERM
     stops after the rows already read.

@@ -21,7 +21,7 @@ def announced_compilation(*key: object) -> Iterator[bool]:
     if key in _seen:
         yield False
         return
-    timer = Timer(_PATIENCE_SECONDS, _LOG.warning, ["compiling for this machine: once, some seconds ..."])
+    timer = Timer(_PATIENCE_SECONDS, _LOG.warning, ["compiling for this machine: once, for some seconds ..."])
     timer.daemon = True
     timer.start()
     try:

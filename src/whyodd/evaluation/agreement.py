@@ -69,7 +69,7 @@ def agreement(explanations: Mapping[str, Any], *, k: int | None = None) -> Any:
     Returns
     -------
     data frame
-        pandas, or what else is installed: a column "method" and one for each method. Items where the
+        pandas, or another installed package: a column "method" and one for each method. Items where the
         agreement is not defined do not count.
 
     Examples

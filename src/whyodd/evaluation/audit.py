@@ -43,7 +43,7 @@ class Pattern:
     name : str
         Where it lies, in plain words: "amount alone", "the border", "different places".
     share : float
-        Part of all outlierness above usual that its items have.
+        Part of all outlierness above usual that belongs to its items.
     held : float
         Mean share of their relevance that lies where the name says; NaN if it names no place or column.
     members : ndarray of int
@@ -51,7 +51,7 @@ class Pattern:
     profile : ndarray of shape (d,) or (16, 16)
         Mean shares of the columns, or of the cells of a grid over the picture, whatever its size.
     columns : tuple of str
-        The columns that the name speaks of; empty for images.
+        The columns that the name mentions; empty for images.
     examples : tuple of str
         Names of its most typical items.
     """
@@ -80,11 +80,11 @@ class Audit:
     Attributes
     ----------
     patterns : tuple of Pattern
-        Those that carry most of the outlierness above usual first. Each item in which something stands out
-        is in one of them.
+        The patterns, first those that carry most of the outlierness above usual. Each item in which something
+        stands out belongs to one of them.
     note : str or None
-        What to check, if most items and most of the outlierness rest on one column or place, and more than
-        chance would bring about.
+        What to check, if most items and most of the outlierness rest on one column or place, more than chance
+        would bring about.
     n_items : int
         How many items were looked at: the odd ones.
     explanation : Explanation or PatchExplanation
@@ -166,13 +166,13 @@ class Audit:
 def audit(e: Any) -> Audit:
     """Find the few patterns of relevance that recur, and whether most of the detection rests on one of them.
 
-    A model may be right for a wrong reason, as Clever Hans was: it looks at the frame of pictures, at a
-    stamp, at a column that gives the answer away. One explanation does not show that, many together do [1]_.
+    A model may be right for the wrong reason, as Clever Hans was: it looks at the frame of pictures, at a
+    stamp, at a column that gives the answer away. One explanation does not show that; many together do [1]_.
 
     Parameters
     ----------
     e : Findings, Explanation or PatchExplanation
-        Of rows of a table, or of images. The odd items are looked at, all if there is no threshold.
+        For rows of a table, or for images. The odd items are examined, or all if there is no threshold.
 
     Returns
     -------
@@ -181,11 +181,11 @@ def audit(e: Any) -> Audit:
     Notes
     -----
     The relevance of each item is brought to shares: of the columns, or of the cells of a 16 × 16 grid over
-    the picture, of which only what exceeds the usual level of all cells counts. Two items are alike by the
-    share of relevance that they have in common, Σ_k min(s_k, t_k); of pictures, what both have at the border
-    is in common too. Groups are merged, those most alike on average first, as long as they have half of their
-    relevance in common: beyond that, they differ in most of it. So many patterns there are; no number of
-    them is chosen.
+    the picture, of which only what exceeds the usual level of all cells counts. Two items are as alike as the
+    share of relevance that they have in common, Σ_k min(s_k, t_k). For pictures, what both have at the border
+    is in common, too. Groups are merged, those most alike on average first, as long as they have half of
+    their relevance in common: beyond that, they differ in most of it. The number of patterns follows from
+    this; nobody chooses it.
 
     A note needs a pattern of one or two columns, of a place or of the border, with most of the items and most
     of the outlierness above usual (a single item may have much of it), and more relevance there than 99 % of

@@ -33,13 +33,13 @@ class OutliernessCheck:
     Attributes
     ----------
     lowest : float
-        Smallest score seen; the first axiom asks for at least 0.
+        Smallest score seen; the first axiom requires at least 0.
     degrees : ndarray of shape (directions,)
-        q with o(tx) ~ t^q, estimated along each direction; the second axiom asks for one q ≥ 1.
+        q with o(tx) ~ t^q, estimated along each direction; the second axiom requires one q ≥ 1.
     slopes : ndarray of shape (directions,)
-        o(tx) / ‖tx‖^q far away along each direction; the second axiom asks for one c > 0.
+        o(tx) / ‖tx‖^q far away along each direction; the second axiom requires one c > 0.
     violations : tuple of str
-        What does not hold, in words; empty if all does.
+        What does not hold, in words; empty if everything holds.
     """
 
     lowest: float
@@ -66,14 +66,14 @@ def check_outlierness(model: Any) -> OutliernessCheck:
     """Check whether a score is a measure of outlierness: o ≥ 0, and o(tx)/‖tx‖^q → c in every direction.
 
     Both are tested on rays in random directions and along the axes. A covariance learned from the data fails:
-    it puts its own metric in place of that of the input space, so that c depends on the direction (Kauffmann,
-    Müller and Montavon, Definition 2 and the remark below it). Such a model can still be explained.
+    it replaces the metric of the input space by its own, so c depends on the direction (Kauffmann, Müller and
+    Montavon, Definition 2 and the remark below it). Such a model can still be explained.
 
     Parameters
     ----------
     model : fitted model or DistanceNetwork
-        The outlierness of its network is checked; the own score of a model that is no distance network. Of a
-        pipeline it is that of the last step, in the space that it sees.
+        For a distance network its outlierness is checked, for any other model its own score, and for a
+        pipeline that of the last step, in the space that this step sees.
 
     Returns
     -------

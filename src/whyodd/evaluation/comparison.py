@@ -169,7 +169,7 @@ def compare(
     mask : array of bool of shape (n, d), or list of arrays, optional
         What is to blame in each row or item, for the metrics that compare with it.
     options : mapping of str to dict, optional
-        Keywords of single methods, ``{"mvn": {"regularization": 1.0}}``.
+        Keywords of single methods, such as ``{"mvn": {"regularization": 1.0}}``.
     random_state : int, optional
         Seed.
     progress : bool, default False
@@ -179,7 +179,7 @@ def compare(
     -------
     data frame
         Of the kind of X, else pandas: "method", and the mean of each metric over all rows where it is
-        defined. NaN or null where it is for none, as conservation for a method in units of its own.
+        defined. NaN or null if it is defined for none, such as conservation for a method in units of its own.
         A column "..._error" has the standard error of the mean.
 
     Examples

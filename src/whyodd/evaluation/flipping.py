@@ -52,23 +52,24 @@ def flip(
     Parameters
     ----------
     model : DistanceNetwork, fitted model, Pipeline or PatchModel
-        What :func:`whyodd.explain` takes; no linear SVM, which measures no distances.
+        What :func:`whyodd.explain` takes, except a linear SVM, which measures no distances.
     X : array, CSR matrix or data frame of shape (n, d), or items
         The rows that were explained, or the images or series of a ``PatchModel``.
     relevance : array of shape (n, d), Explanation, or mapping of names to them
-        Relevance of the variables that people know. All columns that a variable has become in a pipeline go
-        at once, and so do the members of a group of an explanation. An array has them in the order of
-        ``explain(model, X).feature_names``; the columns of a data frame are matched by name. For a
+        Relevance of the variables that people know. All columns that a pipeline makes from a variable are
+        removed at once, and so are the members of a group of an explanation. An array has them in the order
+        of ``explain(model, X).feature_names``; the columns of a data frame are matched by name. For a
         ``PatchModel``: a PatchExplanation, or a list of arrays in the shape of the items, or with one number
         for each pixel.
     checkpoints : int, optional
-        How often o is recorded after the first time; variables go in as many equal steps. By default after
-        each variable, and 32 times for a ``PatchModel``.
+        How often o is recorded after the first time; variables are removed in as many equal steps. By default
+        after each variable, and 32 times for a ``PatchModel``.
     exclude_self : {"auto", True, False}, default "auto"
-        Whether rows that are centers themselves leave that one out, as in :func:`whyodd.explain`. "auto" does
-        with an explanation what was done there.
+        Whether rows that are centers themselves leave their own center out, as in :func:`whyodd.explain`. For
+        an explanation, "auto" repeats what was done there.
     single_values : bool, default False
-        For a ``PatchModel``: take away each channel of a pixel for itself, not all of them with the pixel.
+        For a ``PatchModel``: remove each channel of a pixel by itself, instead of all channels with the
+        pixel.
     progress : bool, default False
         Show a progress bar with the time left, on standard error.
     n_jobs : int, optional
@@ -81,13 +82,13 @@ def flip(
 
     Notes
     -----
-    Appendix "Pixel flipping procedure" of Kauffmann, Müller and Montavon. Equally relevant variables go in
-    their order. Before a linear map (PCA) the differences are the shortest ones that make those of the model;
-    what no variable can make goes last.
+    Appendix "Pixel flipping procedure" of Kauffmann, Müller and Montavon. Equally relevant variables are
+    removed in their order. Before a linear map (PCA), the differences are the shortest ones that lead to
+    those of the model; what no variable can lead to is removed last.
 
-    In the windows of a ``PatchModel`` a pixel goes from all that hold it, and from padding that copies it;
-    padding that copies none goes last. Of the mean of a block of pixels (``scale`` > 1) as much of the
-    difference stays as pixels are left.
+    A pixel is removed from all windows of a ``PatchModel`` that hold it, and from padding that copies it;
+    padding that copies no pixel is removed last. If windows see the mean of a block of pixels (``scale`` >
+    1), the part of the difference that stays is the part of the pixels that are left.
 
     Examples
     --------

@@ -28,7 +28,8 @@ def roc_auc(scores: Any, mask: Any) -> Floats:
     ----------
     scores : Explanation, PatchExplanation, array of shape (n, d) or list of arrays
         Relevance, high for what is to blame. A list has an image (H, W[, C]) or a series (T[, C]) for each
-        item: a single heatmap comes as ``[heatmap], [mask]``. Channels that the mask has not are summed up.
+        item: pass a single heatmap as ``[heatmap], [mask]``. Channels that the mask does not have are summed
+        up.
     mask : array of bool of shape (n, d), or list of arrays
         What is to blame.
 

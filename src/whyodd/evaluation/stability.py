@@ -77,9 +77,9 @@ def stability(
         As for :func:`whyodd.explain`; a table, not images, series or texts.
     scale : float, default 0.01
         How far to move: every variable by a normal number with this share of its standard deviation among the
-        centers of the model (where there is only one center, among the rows). A move is measured as root
-        mean square over the variables, in standard deviations. Of a pipeline these are the variables that
-        reach its last step.
+        centers of the model (where there is only one center, among the rows). A move is measured as root mean
+        square over the variables, in standard deviations. For a pipeline, these are the variables that reach
+        its last step.
     n : int, default 10
         How often each row is moved.
     random_state : int, optional
@@ -135,7 +135,7 @@ def continuity(
     Returns
     -------
     Continuity
-        Of each row the largest jump and the sum of all.
+        The largest jump of each row, and the sum of all its jumps.
 
     Notes
     -----

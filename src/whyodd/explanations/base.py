@@ -67,9 +67,9 @@ TEXTS = Kind("texts", "message", "messages", "word", "words")
 class BaseExplanation:
     """Outlierness of n items and its parts: Σ R + unexplained = o.
 
-    A frozen dataclass below it has ``rows``, ``outlierness``, ``unexplained``, ``relevance``, ``threshold``,
-    ``method`` and ``ids``, says in ``_per_item`` which of its fields have an entry for each item, and
-    implements ``kind``, ``summed_relevance``, ``reasons``, ``why``, ``to_frame`` and ``_plain``.
+    A subclass is a frozen dataclass. It has ``rows``, ``outlierness``, ``unexplained``, ``relevance``,
+    ``threshold``, ``method`` and ``ids``, says in ``_per_item`` which of its fields have an entry for each
+    item, and implements ``kind``, ``summed_relevance``, ``reasons``, ``why``, ``to_frame`` and ``_plain``.
     """
 
     _per_item: ClassVar[tuple[str, ...]]

@@ -86,8 +86,8 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
 
     The leading reasons of a row are the fewest variables, at most three, that together hold half of its
     relevance, each at least a tenth, with what is odd about it. Rows with the same leading reasons form a
-    group. Those with reasons that nobody shares, and the rarest if there are too many groups, go to a group
-    that names only some of their leading reasons, or none. What a group names is true of all its members.
+    group. Rows whose reasons no other row shares, and the rarest groups if there are too many, go to a group
+    that names only some of their leading reasons, or none. What a group names holds for all its members.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def group_by_reason(e: Explanation, *, max_groups: int = 12) -> list[ReasonGroup
     Returns
     -------
     list of ReasonGroup
-        The largest first; last the one that names no reason, if there is one.
+        The largest first; the group that names no reason, if there is one, comes last.
 
     Examples
     --------

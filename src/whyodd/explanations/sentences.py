@@ -127,9 +127,9 @@ class OddRow:
         Part of o, between 0 and 1, that belongs to no single variable; NaN where relevance is not in units of
         o, and shares are of its sum.
     reasons : tuple of Reason
-        The most relevant first; first of all the variables that never varied in training.
+        First the variables that never varied in training, then the most relevant ones.
     name : str, optional
-        What people call the row.
+        Name of the row.
     """
 
     row: int
@@ -166,7 +166,7 @@ def sentence(odd: OddRow) -> str:
     """One sentence that says why the row is odd.
 
     A variable that never varied in training has no scale to measure its deviation by: it is reported without
-    share, and the shares of the others are of the rest.
+    a share, and the shares of the others refer to the rest.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def sentence(odd: OddRow) -> str:
     rest = odd.measured_share
     told = [reason for reason in odd.reasons if reason.share > 0 and not reason.never_varied]
     if rest <= _ROUNDING or not told:
-        alone = "no single variable makes this row odd: all of the outlierness is where it lies as a whole"
+        alone = "no single variable makes this row odd: all of its outlierness belongs to the row as a whole"
         return "; ".join(constants) or alone
     whole = "outlierness" if odd.is_additive else "relevance"
     whole = f"of the rest of the {whole}" if constants and rest < 1.0 - _ROUNDING else f"of the {whole}"

@@ -75,13 +75,13 @@ class Explanation(BaseExplanation):
     """Outlierness of n rows, decomposed onto d variables: Σ_i R_i + unexplained = o.
 
     Made by :func:`whyodd.explain`; the arrays are read-only. ``e[i]`` takes a row, a slice, a mask or an
-    array of positions and gives an ``Explanation`` again.
+    array of positions and returns an ``Explanation``.
 
     Attributes
     ----------
     relevance : ndarray of shape (n, d)
         R_i, each variable's part of the outlierness. It is at least 0, unless the model mixes variables (a
-        full covariance): then a variable that speaks against the oddness has a negative one.
+        full covariance): then a variable that speaks against the oddness has negative relevance.
     outlierness : ndarray of shape (n,)
         o(x) ≥ 0, high for anomalies.
     unexplained : ndarray of shape (n,)
@@ -112,7 +112,8 @@ class Explanation(BaseExplanation):
     ids : tuple, optional
         Names of the rows.
     spoken : ndarray of int of shape (n, d), optional
-        In what way each variable is odd, as a place in ``whyodd.network.committee.KINDS``; for a committee.
+        In what way each variable is odd, as an index into ``whyodd.network.committee.KINDS``; only for a
+        committee.
     texts : ndarray of shape (n, d), optional
         Original texts of cells that were read as values, such as "20.6%"; None in all others.
     exactness : str
@@ -121,7 +122,7 @@ class Explanation(BaseExplanation):
     fidelity : dict of str to float, optional
         How well sampled or distilled relevance agrees with the model.
     given : Given, optional
-        The context in which rows are compared, if they are compared in one.
+        The context in which rows are compared, if there is one.
 
     Examples
     --------
@@ -203,7 +204,7 @@ class Explanation(BaseExplanation):
     def expected(self) -> NDArray[Any]:
         """(n, d) Σ_j p_j u_j in raw units: what a normal row like this one looks like.
 
-        Of a category the value with the most of p; None or NaN where it is unknown.
+        For a category, the value with the largest sum of p; None or NaN if it is unknown.
         """
         if len(self) == 0:
             return _read_only(np.empty(self.relevance.shape))
@@ -213,7 +214,8 @@ class Explanation(BaseExplanation):
     def direction(self) -> NDArray[np.int8]:
         """(n, d) +1 where the value is higher than expected, -1 lower, 0 equal to within rounding.
 
-        Also 0 for what is no number. Of a forest, which expects nothing, +1 above the cuts that isolate it.
+        Also 0 for values that are not numbers. For a forest, which expects nothing, +1 above the cuts that
+        isolate the value.
         """
         return _read_only(self._direction(np.ones(self.relevance.shape, dtype=bool)))
 
@@ -381,8 +383,8 @@ class Explanation(BaseExplanation):
         """Tidy data frame, a line per row and variable, of the kind that was explained (else pandas).
 
         Its columns are row, feature, value, expected, direction, relevance, share and outlierness. Each row
-        also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness.
-        Values are numbers, or text if there are categories among them (of numbers with all their digits).
+        also has a line "(unexplained)", without value: the relevances of a row sum to its outlierness. Values
+        are numbers, or all text if there are categories among them (numbers with all their digits).
         """
         n, d = self.relevance.shape
         parts = np.column_stack([self.relevance, self.unexplained])

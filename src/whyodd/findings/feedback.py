@@ -28,8 +28,8 @@ def accept(model: Any, rows: Any, *, note: str = "", among: Any = None) -> Effec
     """Accept odd rows as normal, and rows like them.
 
     A row that is nearer to an accepted one than to what was learned is less odd, by as much as it is nearer.
-    All other rows are as odd as before. The model is changed; :func:`forget` takes it back, :func:`feedback`
-    lists what was said, and :func:`whyodd.save` keeps it.
+    All other rows are as odd as before. This changes the model. :func:`forget` undoes it, :func:`feedback`
+    lists all feedback, and :func:`whyodd.save` keeps it.
 
     Parameters
     ----------

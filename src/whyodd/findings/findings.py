@@ -136,11 +136,11 @@ class Findings:
         threshold_source : str, optional
             Where that threshold comes from.
         ids : sequence of length N, optional
-            What each row is called, by its position.
+            Name of each row, by its position.
         normal : data frame or array, optional
-            Normal rows, to know what is usual; by default the explained rows that are not odd.
+            Normal rows, which show what is usual; by default the explained rows that are not odd.
         known_ids : sequence, optional
-            What the rows are called that the model was trained on.
+            Names of the rows that the model was trained on.
         **more
             Further attributes: model, title, notes, made_by.
         """
@@ -212,7 +212,7 @@ class Findings:
     def audit(self) -> Audit:
         """The few patterns of relevance that recur, and whether most of the detection rests on one of them.
 
-        Of rows of a table and of images; see :func:`whyodd.audit`.
+        For rows of a table and for images; see :func:`whyodd.audit`.
         """
         return self._audit
 
@@ -226,7 +226,7 @@ class Findings:
         return getattr(self.model, "auto_report_", None)
 
     def explain(self, rows: ArrayLike, **options: Any) -> Any:
-        """Explain some items, given by their positions; options as of :func:`whyodd.explain`."""
+        """Explain some items, given by their positions; options are those of :func:`whyodd.explain`."""
         return self.explainer(np.asarray(rows, dtype=np.intp), **options)
 
     def top(self, k: int) -> Any:
@@ -260,7 +260,7 @@ class Findings:
         Parameters
         ----------
         i : int, or sequence of int, default 0
-            Ranks, as of :meth:`why`: 0 is the oddest row.
+            Ranks, as in :meth:`why`: 0 is the oddest row.
         note : str, optional
             Why, in free text.
 
@@ -297,7 +297,7 @@ class Findings:
     def to_frame(self) -> Any:
         """Data frame with a line per item: row, id (if items have one), outlierness and is_odd.
 
-        Of the kind of the table that was given; reasons are in ``explanation.to_frame()``.
+        It is of the same kind as the table that was given; reasons are in ``explanation.to_frame()``.
         """
         table = self.table
         ids = {} if table is None or table.ids is None else {"id": table.ids}
@@ -378,11 +378,11 @@ def write_report(e: Any, path: str | os.PathLike[str], *, top: int = 50, **optio
     e : explanation, or Findings
         Of rows, images, series or messages.
     path : str or path
-        The file, such as ``report.html``; what was there is replaced once the page is complete.
+        The file, such as ``report.html``; an existing one is replaced once the page is complete.
     top : int, default 50
         Number of items reported in detail.
     **options
-        As of :meth:`whyodd.Findings.of`, for an explanation.
+        Those of :meth:`whyodd.Findings.of`, for an explanation.
     """
     found = e if isinstance(e, Findings) else Findings.of(e, **options)
     found.report(path, top)

@@ -161,7 +161,7 @@ def _learned(model: ImageDetector) -> str:
     views = " and ".join(_NAMES.get(type(view.features).__name__, "given features") for view in model.views_)
     noun = "image" if model.n_images_ == 1 else "images"
     ways = "; ".join(dict.fromkeys(view.features.told for view in model.views_))
-    turned = " Each image is judged as it is and turned by half." if _looks_twice(model) else ""
+    turned = " Each image is judged as it is and turned by 180°." if _looks_twice(model) else ""
     learned = f"Learned from {model.n_learned_:,}{drawn} {noun}, by {views}."
     return f"{learned}{turned} Relevance reaches the pixels {ways}."
 

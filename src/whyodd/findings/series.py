@@ -68,8 +68,8 @@ class SeriesFindings(Findings):
     def is_odd(self) -> NDArray[np.bool_]:
         """(T,) whether each step is in an event.
 
-        Windows reach beyond what is odd in them: steps beside an event are above the threshold, too, but not
-        in it.
+        Windows reach beyond the odd steps in them: steps beside an event are above the threshold, too, but
+        not part of it.
         """
         e, inside = self.explanation, np.zeros(len(self), dtype=bool)
         for event, outlierness in zip(e.events, e.outlierness, strict=True):
@@ -141,13 +141,13 @@ def find_in_series(
         The series to judge, a row per step. A column of dates holds the time.
     train : data frame or array, optional
         A normal series to learn from, with the same channels; by default ``series`` itself, each stretch
-        judged by the others, and its oddest windows not learned from.
+        judged by the others, with its oddest windows left out.
     model : SeriesDetector, optional
-        A fitted one, instead of learning.
+        A fitted model to use instead of learning.
     share : float, optional
-        Call this share of the steps that were learned from odd.
+        Share of the training steps to call odd.
     false_alarms : float, optional
-        Share of normal steps that may be called odd; 0.01 by default, of a long series about 100 steps.
+        Share of normal steps that may be called odd; 0.01 by default, but for a long series about 100 steps.
     windows : int or sequence of int, optional
         Lengths of windows; 8, 32 and 128 steps by default.
     time : str, optional

@@ -51,11 +51,11 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     """Odd images: O = mean_k (mean_t s_kt^p)^(1/p), over views k and places t.
 
     s_kt is how far a place is from the three nearest normal places, in the features of view k, beyond what is
-    usual: of places as near to the border (or of the same place, where images are aligned), and of the image
-    itself. A view looks at the image as it is and, where normal images so turned still look normal, turned by
-    half; distances are the mean of both. O is near the oddest place, large image or small, and 1 for a usual
-    image. It is conserved: the relevance of all pixels sums to it. Normal images that were not learned show
-    what is usual (:class:`~whyodd.images.calibration.Calibration`).
+    usual for places as near to the border (or for the same place, if images are aligned), and for the image
+    itself. A view looks at the image as it is and, if normal images still look normal upside down, also
+    turned by 180°; distances are then the mean of both. O is close to the score of the oddest place, whatever
+    the size of the image, and 1 for a usual image. It is conserved: the relevance of all pixels sums to it.
+    Normal images that were not learned show what is usual (:class:`~whyodd.images.calibration.Calibration`).
 
     Parameters
     ----------
@@ -68,18 +68,18 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
     false_alarms : float, default 0.05
         Share of normal images that may be called odd.
     random_state : int, RandomState or None, default 0
-        Which places are drawn.
+        Seed for drawing places.
 
     Attributes
     ----------
     views_ : tuple of View
     distribution_ : ScoreDistribution or None
-        Outlierness of normal images that were not learned; None of fewer than five.
+        Outlierness of normal images that were not learned; None if there are fewer than five.
     threshold_ : float or None
         Outlierness above which an image is odd.
     place_threshold_ : float
-        Score of a place above which it is odd: in a fifth of normal images some place is. A score is the mean
-        over views, in units of the oddest place of a usual image.
+        Score above which a place is odd: a fifth of normal images have such a place. A score is the mean over
+        views, in units of the oddest place of a usual image.
     is_aligned_ : bool
         Whether places are compared with the same place of other images.
 
@@ -118,9 +118,9 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         ----------
         images : sequence of arrays, or an array
             Images (H, W) or (H, W, C). A sequence may read its images when asked for them: it is gone through
-            twice, and of many images some are drawn.
+            twice, and of many images only some are used, drawn at random.
         y : None
-            Ignored, for scikit-learn's sake.
+            Ignored; part of scikit-learn's interface.
         progress : bool, default False
             Show a progress bar on standard error.
         """
@@ -148,7 +148,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         return np.array([self.score_map(image)[0] for image in self._read(images)])
 
     def score_samples(self, images: Any) -> Doubles:
-        """-O (n,): high for normal images, as scikit-learn has it."""
+        """-O (n,): high for normal images, as in scikit-learn."""
         return -self.outlierness(images)
 
     def decision_function(self, images: Any) -> Doubles:
@@ -178,7 +178,7 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         Parameters
         ----------
         images : sequence of arrays, or an array
-            As in ``fit``. One that was learned is judged by what was learned from the others.
+            As in ``fit``. A training image is judged by what was learned from the others.
         names : sequence of str, optional
             What to call the images.
         progress : bool, default False
@@ -195,9 +195,9 @@ class ImageDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyp
         return ImageExplanation.of(parts, self, ids)
 
     def nearest_place(self, image: Any, row: int, column: int) -> tuple[NDArray[Any], float]:
-        """Picture of the normal place most like the one at a pixel, and its distance, to the first view.
+        """Picture of the normal place most like the one at a pixel, and its distance, in the first view.
 
-        Of an image that was learned it is a place of the others.
+        For a training image, it is a place of another image.
         """
         check_is_fitted(self, "views_")
         view = self.views_[0]

@@ -37,7 +37,8 @@ class ImageExplanation(BaseExplanation):
     data : tuple of ndarray
         The images as they were given.
     relevance : tuple of ndarray of shape (H, W)
-        R of each pixel. Most of it is where the image is oddest: O is near the most surprising place.
+        R of each pixel. Most of it is where the image is oddest: O is close to the score of the most
+        surprising place.
     places : tuple of ndarray of shape (H, W)
         Score of the place at each pixel, 1 is the oddest place of a usual image.
     outlierness : ndarray of shape (n,)
@@ -46,7 +47,7 @@ class ImageExplanation(BaseExplanation):
         Position of each image among those that were given.
     model : ImageDetector
     ids : tuple of str, optional
-        What people call the images.
+        Names of the images.
     """
 
     kind: ClassVar[Kind] = IMAGES
@@ -108,7 +109,7 @@ class ImageExplanation(BaseExplanation):
         return np.asarray(self.places[self._position(i)] > self.model.place_threshold_)
 
     def regions(self, i: int) -> list[Region]:
-        """Odd regions of image ``i``, the most relevant first; of a normal image its strangest place."""
+        """Odd regions of image ``i``, the most relevant first; for a normal image, its strangest place."""
         i = self._position(i)
         return self._regions.setdefault(
             i, odd_regions(self.places[i], self.relevance[i], self.model.place_threshold_)
@@ -175,7 +176,7 @@ class ImageExplanation(BaseExplanation):
         }
 
     def to_frame(self) -> Any:
-        """Data frame with a line for each image (pandas, or what else is installed)."""
+        """Data frame with a line for each image (pandas, or another installed package)."""
         return build_frame(self.table(), None)
 
     def _plain(self) -> dict[str, Any]:

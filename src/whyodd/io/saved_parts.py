@@ -104,7 +104,7 @@ def _check_tree(node: Node, shapes: Mapping[str, tuple[int, ...]]) -> None:
     state, (_, classes, _) = node["content"]["content"], node["__reduce__"]["args"]["content"]
     for array, n_axes in ((state["nodes"], 1), (state["values"], 3), (classes, 1)):
         if len(shapes[array["file"]]) != n_axes:
-            raise ValueError("an array of a decision tree has not the axes that it should have")
+            raise ValueError("an array of a decision tree does not have the axes that it should have")
 
 
 def _check_array(stream: IO[bytes], size: int, largest: int) -> tuple[int, ...]:
@@ -136,4 +136,4 @@ def _check_sparse(stream: IO[bytes], size: int) -> None:
 def _check_ends(ends: np.ndarray[Any, Any], n: int) -> None:
     """Check where rows end, because SciPy compares differences that may overflow their type."""
     if ends[0] != 0 or ends.min() < 0 or ends.max() > n or np.any(ends[1:] < ends[:-1]):
-        raise ValueError("the rows of a sparse matrix end where there is nothing")
+        raise ValueError("the rows of a sparse matrix end beyond its values")

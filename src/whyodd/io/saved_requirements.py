@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def expect(what: str, is_right: bool) -> None:
     """Raise a ``ValueError`` that names what is wrong."""
     if not is_right:
-        raise ValueError(f"{what} does not fit to the rest of it")
+        raise ValueError(f"{what} does not fit the rest of it")
 
 
 def expect_shape(model: BaseEstimator, name: str, shape: tuple[int, ...]) -> None:

@@ -38,7 +38,7 @@ def _large_numbers(node: Node) -> Iterator[str]:
             yield str(value)
     elif loader == "DictNode":
         if len(node["key_types"]["content"]) != len(node["content"]):
-            raise ValueError("a dictionary in it has not as many types as keys")
+            raise ValueError("a dictionary in it does not have as many types as keys")
         yield from (key for key in node["content"] if len(key) > _DIGITS and _is_whole(key))
     elif loader == "SliceNode":
         _check_slice(node["content"])
@@ -50,4 +50,4 @@ def _is_whole(text: str) -> bool:
 
 def _check_slice(ends: dict[str, Any]) -> None:
     if not all(end is None or type(end) is int for end in ends.values()):
-        raise ValueError("a slice in it begins or ends at no whole number")
+        raise ValueError("a slice in it begins or ends at something that is not a whole number")

@@ -57,17 +57,17 @@ def save(model: Any, path: str | Path) -> None:
 
     The file holds names of types of whyodd and scikit-learn, arrays and numbers: no code, and no pickle. It
     appears complete or not at all, and only after it was loaded and found to be the same: a process that is
-    killed while it saves leaves what was there, and may leave a hidden file ``.<process>.<...>.<name>``
-    beside it, which nothing reads and you may delete.
+    killed while it saves leaves an old file as it was, and may leave a hidden file
+    ``.<process>.<...>.<name>`` beside it, which nothing reads and you may delete.
 
     Parameters
     ----------
     model : object
         A model of whyodd, a detector of scikit-learn that can be explained, or an ``IsolationForest``; a
-        ``Pipeline`` of steps that :func:`whyodd.explain` traces back to columns, also that of
-        :func:`whyodd.auto`; what :func:`whyodd.neuralize` or :func:`whyodd.explain` gives.
+        ``Pipeline`` of steps that :func:`whyodd.explain` traces back to columns, including that of
+        :func:`whyodd.auto`; what :func:`whyodd.neuralize` or :func:`whyodd.explain` returns.
     path : str or path
-        File to write; one that is there is replaced.
+        File to write; an existing one is replaced.
 
     Raises
     ------
@@ -96,15 +96,15 @@ def save(model: Any, path: str | Path) -> None:
 def load(path: str | Path) -> Any:
     """Load a file that :func:`save` of this or an earlier version wrote; none of its code is executed.
 
-    Names in the file are compared with a list of known types before anything is looked up, and sizes with
-    that of the file before anything is read into memory, as nothing in it is compressed. A warning tells
-    if it was written with another version of scikit-learn, whose numbers may differ.
+    Before anything is looked up, the names in the file are compared with a list of known types. Before
+    anything is read into memory, sizes are compared with that of the file, as nothing in it is compressed. A
+    warning says if it was written with another version of scikit-learn, whose numbers may differ.
 
     Raises
     ------
     ValueError
-        If the file is none of :func:`save`, is damaged, names what may not be loaded, or was written by a
-        newer version of whyodd.
+        If the file was not written by :func:`save`, is damaged, names types that may not be loaded, or was
+        written by a newer version of whyodd.
     OSError
         If there is no such file, or it cannot be read.
     """

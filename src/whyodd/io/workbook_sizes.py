@@ -30,7 +30,7 @@ def check_size(source: Source, name: str) -> None:
     """Refuse a workbook that unpacks to too much memory, or on which the reader would never end."""
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     if not zipfile.is_zipfile(file):
-        raise unreadable(name, ValueError("it is none of .xlsx, .xls and .ods"))
+        raise unreadable(name, ValueError("it is not an .xlsx, .xls or .ods file"))
     try:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()

@@ -24,8 +24,8 @@ class Kernel(ABC):
     """Radial kernel k(d) = k(0) f(e) of the energy e = (d/σ)^q: a few scalar formulas, and nothing else.
 
     A kernel is a frozen dataclass whose fields are positive numbers, ``sigma`` among them. It defines
-    ``log_profile`` and ``steepness``; the other methods have defaults. They are used as they stand for NumPy
-    arrays and plain numbers, and compiled for the loops over centers: there they may use the fields (but
+    ``log_profile`` and ``steepness``; the other methods have defaults. They are used as they are for NumPy
+    arrays and plain numbers, and compiled for the loops over centers. There they may use the fields (except
     ``sigma``, which is in e), ``q``, ``log_height``, methods of their own, ``whyodd.kernels.functions``
     (which are fast there), ``math`` and ``np``. Numbers are best written as floats (2.0, not 2).
 
@@ -82,7 +82,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def steepness(self, e: Any) -> Any:
-        """S = -∂log f / ∂log e ≥ 0 at a finite e: what a relative change of the energy changes of log k."""
+        """S = -∂log f / ∂log e ≥ 0 at a finite e: how fast log k falls as the energy grows."""
 
     def profile(self, e: Any) -> Any:
         """Profile f(e) = k / k(0)."""

@@ -38,7 +38,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
     network_ : DistanceNetwork
         The fitted model; what is explained. With feedback a ``JudgedScore`` of it.
     feedback_ : tuple of Judgement
-        What people said of single rows.
+        Judgements that people made about single rows.
     threshold_ : float
         Outlierness above which a point is an outlier.
     offset_ : float
@@ -65,14 +65,14 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         """
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Fit to (mostly) normal rows; feedback from before is dropped.
+        """Fit to (mostly) normal rows; earlier feedback is dropped.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
             Finite numbers, at least two rows. float32 stays float32.
         y : None
-            Ignored, for scikit-learn's sake.
+            Ignored; part of scikit-learn's interface.
         sample_weight : array of shape (n,), optional
             How much each row counts; a row with weight 2 counts like two equal rows.
 
@@ -125,7 +125,7 @@ class DistanceDetector(TakesFeedback, OutlierMixin, BaseEstimator):  # type: ign
         return self.network_.inlierness(values)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """-o(x) (n,): high for normal points, as scikit-learn has it."""
+        """-o(x) (n,): high for normal points, as in scikit-learn."""
         return -self.outlierness(X)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ class Calibration:
     Attributes
     ----------
     model : fitted detector
-        What scores the rows.
+        The model that scores the rows.
     scores : ndarray of shape (n,)
         Scores of the normal rows, ascending; high for odd rows.
     """
@@ -51,7 +51,7 @@ def calibrate(model: Any, X_normal: Any) -> Calibration:
     model : fitted detector
         With ``outlierness`` or scikit-learn's ``score_samples``.
     X_normal : array, data frame or CSR matrix of shape (n, d)
-        Normal rows that were not used in fit: the model would find those too normal.
+        Normal rows that were not used in fit: to the model, training rows look too normal.
 
     Returns
     -------

@@ -56,17 +56,17 @@ _FLOOR_OF_NUMBERS, _FLOOR_OF_GROUPS = 1e-3, 1.0
 
 
 class Committee(InParts):
-    """Committee of distance networks and other views of a row: o(x) is how many times as odd as usual it is.
+    """Committee of distance networks and other views of a row: o(x) is 1 for a row as odd as usual.
 
     Its views are wide neighbourhoods (the mean distance to the nearest tenth of the rows), each column by
-    itself, each column given all others (if there are enough rows), and pairs of columns that depend on
-    each other; for trusted rows also the nearest few. Each view's relevance of a variable is divided by its
-    usual size on normal rows that the view has not learned. The results are summed with weights, of which
-    neighbourhoods have three quarters.
+    itself, each column given all others (if there are enough rows), and pairs of columns that depend on each
+    other; for trusted rows also the nearest few. Each view's relevance of a variable is divided by its usual
+    size on normal rows that the view has not learned. The results are summed with weights; neighbourhoods
+    have three quarters of the weight.
 
     The committee resists gross values: columns are centered by medians and scaled by the range of their
-    middle, the oddest fifth of the rows is left out twice before the last fit, and far distances grow as a
-    root.
+    middle, the oddest fifth of the rows is left out twice before the last fit, and far distances grow only
+    like a root.
 
     ``partial_fit`` keeps twice ``max_rows`` of the rows: those to learn from, and those to compare them with.
     A committee draws its rows at random anyway, so learning in parts adds no error.
@@ -79,15 +79,16 @@ class Committee(InParts):
     groups : sequence of sequences of int, optional
         Columns that are one variable together, such as those of an encoded category. They are not scaled.
     variables : sequence of int of length d, optional
-        The variable of each column, if variables are more than groups: people see a number and the mark of
-        its gaps as one variable, so they do not form a pair. By default groups and the other columns.
+        The variable that each column belongs to, if groups do not say it all: people see a number and the
+        mark of its gaps as one variable, so they do not form a pair. By default each group, and each other
+        column, is a variable.
     max_rows : int, optional
-        Most rows that the committee learns, drawn at random; by default 1,000, or 4,000 if they are trusted,
-        since small neighbourhoods need many rows.
+        Largest number of rows that the committee learns from, drawn at random; by default 1,000, or 4,000 if
+        they are trusted, since small neighbourhoods need many rows.
     false_alarms : float, default 0.01
         Share of normal rows that exceed the threshold.
     contamination : float, optional
-        Share of training rows that ``predict`` calls outliers, instead.
+        Share of training rows that ``predict`` calls outliers, instead of ``false_alarms``.
     random_state : int, default 0
         The same number gives the same committee.
 

@@ -34,8 +34,8 @@ def _may_have_a_density(model: Any) -> bool:
 class DensityDetector(DistanceDetector):
     """Detector with a density: log p(x) = b + log g(x) = b - o(x) with b = ``network_.offset``.
 
-    The last holds for kernels with o = -log g, Gaussians among them. The offset is not finite if the kernel
-    cannot be normalised, or does not say how.
+    The last equality holds for kernels with o = -log g, Gaussians among them. The offset is not finite if the
+    kernel cannot be normalised, or does not say how.
     """
 
     @available_if(_may_have_a_density)  # type: ignore[untyped-decorator]

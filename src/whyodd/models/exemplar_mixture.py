@@ -46,16 +46,16 @@ class ExemplarMixture(DensityDetector):
     a : float, default 1.0
         Constant of the kernels "student" and "cauchy".
     tol : float, default 1e-3
-        The mean log-likelihood is at most this much below the best possible; similarities in float32 allow no
-        less than about 1e-5.
+        The mean log-likelihood is at most this much below the best possible. Similarities in float32 do not
+        reach less than about 1e-5.
     max_iter : int, default 10,000
         Largest number of iterations.
     memory_mb : float, default 2000
         Bound on the similarities that are kept; beyond it they are recomputed in each iteration.
     contamination : float, optional
-        Share of training rows that ``predict`` calls outliers. None cuts where a tenth of the training rows,
-        each without its own part in the weights, would be outliers, as will be about a tenth of new normal
-        rows.
+        Share of training rows that ``predict`` calls outliers. None puts the threshold where a tenth of the
+        training rows, each without its own part in the weights, would be outliers; so will be about a tenth
+        of new normal rows.
 
     Attributes
     ----------
@@ -68,17 +68,17 @@ class ExemplarMixture(DensityDetector):
     log_likelihood_ : float
         Mean of log g over the training rows.
     gap_ : float
-        What the best weights would add to it at most.
+        How much the best weights could add to it at most.
     n_iter_ : int
         Number of iterations.
 
     Notes
     -----
     Yang, Latecki and Pokrajac, "Outlier detection with globally optimal exemplar-based GMM", 2009; Lashkari
-    and Golland, "Convex clustering with exemplar-based models", 2007. A row is as similar to itself as can
-    be, and this counts, as it does there: at a given bandwidth k(0) is a number like any other. The bandwidth
-    itself is chosen beforehand, by the likelihood of rows under *other* rows: with themselves, none would be
-    best.
+    and Golland, "Convex clustering with exemplar-based models", 2007. As in these papers, a row's similarity
+    to itself, the largest there is, counts: at a given bandwidth k(0) is a number like any other. The
+    bandwidth itself is chosen beforehand, by the likelihood of rows under *other* rows: if rows counted
+    themselves, there would be no best bandwidth.
 
     Examples
     --------

@@ -35,15 +35,15 @@ class Effect:
     ----------
     judgement : Judgement
     n_agreed : int
-        Of the judged rows, how many were called so before.
+        How many of the judged rows were already called that.
     others : ndarray of int
-        Positions of other rows that are no longer odd, or now are.
+        Positions of other rows that are no longer odd, or that are odd now.
     n_compared : int
-        How many other rows were looked at.
+        Number of other rows that were checked.
     names : callable
-        What a row is called, by its position.
+        Gives the name of a row, by its position.
     judged_rows : sequence of int, optional
-        Positions of the judged rows, if they are among those looked at.
+        Positions of the judged rows, if they are among the checked ones.
     """
 
     judgement: Judgement
@@ -93,11 +93,12 @@ def _listed(rows: Sequence[int], names: Callable[[int], str]) -> str:
 
 
 class TakesFeedback:
-    """Detector that can be told that single rows are normal, or odd.
+    """Detector that takes feedback: people may call single rows normal, or odd.
 
     What it has learned stays as it is, and so do its threshold and the distribution of normal scores.
-    Accepting can only lower scores, so that p-values grow and false alarms are at most as many as promised.
-    Rows near rejected ones are odd because people said so, beyond that promise: the effect is reported.
+    Accepting can only lower scores, so p-values can only grow, and there are no more false alarms than
+    promised. Rows near rejected ones are odd because people said so, which that promise does not cover: the
+    effect is reported.
     """
 
     network_: Any
@@ -113,7 +114,8 @@ class TakesFeedback:
     def accept(self, rows: Any, *, note: str = "") -> Effect:
         """Make odd rows, and rows like them, part of what is normal.
 
-        A row that is nearer to an accepted one than to what was learned is less odd, by as much as it is.
+        A row that is nearer to an accepted one than to what was learned is less odd, by as much as it is
+        nearer.
 
         Parameters
         ----------
@@ -145,7 +147,7 @@ class TakesFeedback:
     def forget(self, id: int) -> Judgement:  # noqa: A002 - what feedback_ calls it
         """Undo a judgement by its ``id`` in ``feedback_``.
 
-        The model is then as if it had never been said, to the last bit.
+        The model is then, to the last bit, as if the judgement had never been made.
         """
         known = {one.id: one for one in self.feedback_}
         if id not in known:

@@ -38,16 +38,17 @@ class Gaussian(InParts, DensityDetector):
     Parameters
     ----------
     covariance : {"full", "diagonal", "robust"}, default "full"
-        All covariances; variances alone, the paper's baseline "MVN"; or all of them from the most compact
-        part of the rows (minimum covariance determinant, by scikit-learn), for training rows with outliers.
+        "full" has all covariances, "diagonal" variances alone (the paper's baseline "MVN"). "robust" takes
+        all covariances from the most compact part of the rows (minimum covariance determinant, by
+        scikit-learn), for training rows with outliers.
     regularization : float, default 0.0
         λ, added to the variances.
     support_fraction : float, optional
-        Share of the rows that "robust" counts on; None is as few as possible, a little more than half.
+        Share of the rows that "robust" relies on; None is as few as possible, a little more than half.
     random_state : int, RandomState or None, default None
-        Seed of "robust".
+        Seed for "robust".
     contamination : float, optional
-        Share of training rows to call outliers; None is a tenth.
+        Share of training rows to call outliers; None means a tenth.
 
     Attributes
     ----------
@@ -57,19 +58,20 @@ class Gaussian(InParts, DensityDetector):
         Σ, with λ.
     constant_ : ndarray of bool of shape (d,)
         Columns that never varied in training. Without λ they do not count in the distance, as there is no
-        scale to measure a deviation with; nor do directions in which the rows together do not vary.
+        scale to measure a deviation by; nor do directions in which the rows do not vary.
     network_ : DistanceNetwork
         The mean as its only center. Its offset is -½ log |2πΣ|: the log-density is offset - o (see
         ``log_density``).
 
     Notes
     -----
-    The full Gaussian is the paper's example of a score that is no measure of outlierness: its metric is
-    learned. Single relevances may be negative with it: of two correlated variables the one that goes along
-    makes the other one that does not stand out less. ``sample_weight`` must be whole numbers for "robust".
+    The full Gaussian is the paper's example of a score that is not a measure of outlierness: its metric is
+    learned. Single relevances may be negative with it: of two correlated variables, one that behaves as
+    expected makes another one, which does not, stand out less. ``sample_weight`` must be whole numbers for
+    "robust".
 
-    ``partial_fit`` knows mean and covariance of all rows exactly; the threshold is that of a sample of
-    10,000, and so is everything of "robust".
+    ``partial_fit`` knows the mean and covariance of all rows exactly. The threshold comes from a sample of
+    10,000 rows, and so does everything that "robust" needs.
 
     Examples
     --------

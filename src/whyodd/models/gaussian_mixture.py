@@ -30,26 +30,26 @@ class GaussianMixture(DensityDetector):
     n_components : int, default 1
         Number of components.
     covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
-        Each component its own covariance; one for all; only variances; one variance per component.
+        Each component has a covariance of its own; all share one; only variances; one variance per component.
     reg_covar : float, default 1e-6
         Added to the variances, so that no component collapses.
     tol : float, default 1e-3
-        Iterations end when the mean log-likelihood gains less.
+        Iterations end when the mean log-likelihood gains less than this.
     max_iter : int, default 100
         Largest number of iterations.
     n_init : int, default 1
-        Number of starts, of which the best result is kept.
+        Number of starts; the best result is kept.
     random_state : int, RandomState or None, default None
-        Seed of the starts.
+        Seed for the starts.
     contamination : float, optional
-        Share of training rows to call outliers; None is a tenth.
+        Share of training rows to call outliers; None means a tenth.
 
     Attributes
     ----------
     mixture_ : sklearn.mixture.GaussianMixture
-        What was fitted, to the columns that vary.
+        The mixture, fitted to the columns that vary.
     constant_ : ndarray of bool of shape (d,)
-        Columns that never varied in training. They are no part of the density: o does not depend on them.
+        Columns that never varied in training. They are not part of the density: o does not depend on them.
     network_ : DistanceNetwork
         The means as centers, distances under Σ_k⁻¹, weights α_k ∝ π_k |2πΣ_k|^(-1/2). Its offset is the
         constant: the log-density is offset - o (see ``log_density``).
@@ -59,8 +59,8 @@ class GaussianMixture(DensityDetector):
     Notes
     -----
     Bishop, "Novelty detection and neural network validation", 1994. With covariances other than spherical and
-    diagonal ones single relevances may be negative: a variable that fits makes another one that does not
-    stand out less. ``sample_weight`` must be whole numbers: rows count that often.
+    diagonal ones, single relevances may be negative: a variable that fits makes another one, which does not
+    fit, stand out less. ``sample_weight`` must be whole numbers: rows count that often.
 
     Examples
     --------

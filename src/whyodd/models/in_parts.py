@@ -30,7 +30,7 @@ class InParts(DistanceDetector):
     Attributes
     ----------
     seen_ : SeenRows
-        The sample, and what is known of all rows; after ``fit`` only where the network does not hold it.
+        The sample, and what is known about all rows; after ``fit`` only if the network does not hold it.
     """
 
     # Whether means and covariances of all rows are kept.
@@ -44,24 +44,24 @@ class InParts(DistanceDetector):
         *,
         forget: float | None = None,
     ) -> Self:
-        """Learn from further rows; the first call starts, or continues after ``fit``, which starts over.
+        """Learn from further rows, from nothing or after ``fit``; ``fit`` itself starts over.
 
         The result does not depend on how the rows are cut into parts. As long as all rows fit into the sample
-        (10,000; of a :class:`whyodd.Committee` twice ``max_rows``), and none is forgotten, it is that of
-        ``fit`` on all of them. Every call fits the model to the sample: pass parts of many rows. If a call
-        fails, the model stays as it was. Feedback stays.
+        (10,000; for a :class:`whyodd.Committee` twice ``max_rows``), and none is forgotten, it is the result
+        of ``fit`` on all of them. Every call fits the model to the sample, so pass many rows at a time. If a
+        call fails, the model stays as it was. Feedback stays.
 
         Parameters
         ----------
         X : array, data frame or CSR matrix of shape (n, d)
             Finite numbers. One row will do, but there is no model before the second one.
         y : None
-            Ignored, for scikit-learn's sake.
+            Ignored; part of scikit-learn's interface.
         sample_weight : array of shape (n,), optional
             How much each row counts.
         forget : float, optional
-            Half-life in rows: a row this many rows ago counts half. The same in all calls, or in all
-            from some call on: what was learned before is as of then.
+            Half-life in rows: a row this many rows ago counts half. Pass the same in all calls, or in all
+            from some call on: rows learned before that age from then on.
 
         Returns
         -------

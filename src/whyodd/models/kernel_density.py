@@ -41,26 +41,26 @@ class KernelDensity(InParts, DensityDetector):
     sigma : float, {"likelihood", "nn", "median", "scale"} or callable, default "likelihood"
         Bandwidth, or the rule for it: "likelihood" maximises the likelihood of each row under the others
         (rows equal to it left out as well; see Notes), "nn" is the 0.1 quantile of the distances to the
-        nearest other row, "median" the median of all distances, "scale" scikit-learn's gamma. A function is
-        given the training rows.
+        nearest other row, "median" the median of all distances, "scale" scikit-learn's gamma. A function
+        receives the training rows.
     bandwidth : float or {"scott", "silverman"}, optional
-        Instead of sigma, which is the same: as in scikit-learn.
+        scikit-learn's name for sigma; pass one of the two.
     q : float, optional
         Degree of the kernels "exponential" and "student"; 2 by default.
     a : float, default 1.0
         Constant of the kernels "student" and "cauchy".
     contamination : float, optional
         Share of training rows that ``predict`` calls outliers. They are scored with themselves among the
-        centers, which new rows are not: None cuts where a tenth of the training rows, each without itself,
-        would be outliers, as will be about a tenth of new normal rows. :func:`whyodd.calibrate` gives any
-        other share.
+        centers, unlike new rows. None puts the threshold where a tenth of the training rows, each judged by
+        the others, would be outliers; so will be about a tenth of new normal rows. :func:`whyodd.calibrate`
+        gives any other share.
 
     Attributes
     ----------
     kernel_ : Kernel
         The kernel with the bandwidth that was chosen.
     weight_ : float
-        Of all rows together, Σw.
+        Weight of all rows together, Σw.
     network_ : DistanceNetwork
         All rows with a weight as centers. Its offset is -log ∫ k(‖x‖) dx: the log-density is offset - o for
         the exponential kernels (see ``log_density``), and -infinity where Student's has no density, for q ≤
@@ -70,7 +70,7 @@ class KernelDensity(InParts, DensityDetector):
 
     See Also
     --------
-    whyodd.ExemplarMixture : Few of the rows, with weights of their own.
+    whyodd.ExemplarMixture : Keeps few of the rows, with weights of their own.
 
     Notes
     -----
@@ -78,7 +78,7 @@ class KernelDensity(InParts, DensityDetector):
     likelihood of a row under the others would grow without bound: copies are left out with the row. Above
     10,000 rows a sample decides. Duin, "On the choice of smoothing parameters for Parzen estimators", 1976.
 
-    ``score_samples`` is the log-density, as in scikit-learn; ``outlierness`` is what explanations are of.
+    ``score_samples`` is the log-density, as in scikit-learn; explanations are of ``outlierness``.
 
     ``partial_fit`` keeps m = 10,000 of the rows as centers. That adds an error to o = -log g whose standard
     deviation is √((E k²/g² - 1)/m), where E k² and g are the means of k² and k over all rows, as long as it

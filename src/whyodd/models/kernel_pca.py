@@ -40,22 +40,23 @@ class KernelPCA(DistanceDetector):
     Parameters
     ----------
     n_components : int or float, default 0.9
-        How many components, at most those with any variance; or, below 1, the share of the variance in
-        feature space that they hold together. On tables with labels shares from 0.8 to 0.99 find nearly the
-        same.
+        Number of components, at most as many as have any variance; or, below 1, the share of the variance in
+        feature space that they hold together. On labelled tables, shares from 0.8 to 0.99 find nearly the
+        same rows.
     sigma : float, {"median", "nn", "scale"} or callable, default "median"
-        Bandwidth, or the rule for it: "median" is the median of all distances, "nn" the 0.1 quantile of
-        those to the nearest other row (so narrow that hardly any two rows share a component), "scale"
-        scikit-learn's gamma. A function is given the training rows. Rows on thin curved sheets need a
+        Bandwidth, or the rule for it: "median" is the median of all distances, "nn" the 0.1 quantile of those
+        to the nearest other row (so narrow that hardly any two rows share a component), "scale"
+        scikit-learn's gamma. A function receives the training rows. Rows on thin curved sheets need a
         bandwidth as narrow as the sheets are curved.
     max_rows : int, default 2000
-        Number of distinct rows, drawn at random, that components come from at most: their cost grows with the
-        cube, that of a score with the number of rows times that of components.
+        Largest number of distinct rows, drawn at random, that components are computed from. Their cost grows
+        with the cube of this number; the cost of a score grows with this number times the number of
+        components.
     contamination : float, optional
-        Share of training rows that ``predict`` calls outliers. None cuts where a tenth of the rows would be
-        outliers for a model of others, as will be about a tenth of new normal rows.
+        Share of training rows that ``predict`` calls outliers. None puts the threshold where a tenth of the
+        rows would be outliers for a model of other rows; so will be about a tenth of new normal rows.
     random_state : int, default 0
-        Decides which rows are drawn, and which are scored by a model of which others.
+        Seed for drawing rows, and for which rows are scored by a model of which others.
 
     Attributes
     ----------
@@ -70,12 +71,12 @@ class KernelPCA(DistanceDetector):
 
     See Also
     --------
-    whyodd.neuralize : Explains a fitted ``KernelPCA`` of scikit-learn and ``KPCA`` of PyOD alike.
+    whyodd.neuralize : Does the same for a fitted ``KernelPCA`` of scikit-learn and ``KPCA`` of PyOD.
 
     Notes
     -----
-    Hoffmann, "Kernel PCA for novelty detection", Pattern Recognition 40, 2007. Training rows are scored with
-    themselves among the rows that the components are of: no row can be left out of them afterwards.
+    Hoffmann, "Kernel PCA for novelty detection", Pattern Recognition 40, 2007. Training rows are scored by
+    components that were computed from them, too: no row can be left out afterwards.
 
     Examples
     --------

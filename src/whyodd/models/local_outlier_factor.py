@@ -28,9 +28,9 @@ _FLOOR = 1e-10
 class LocalOutlierFactor(DistanceDetector):
     """Local outlier factor: o(x) = mean_j L_j · mean_j max(κ_j, d_j) over the k nearest training rows j.
 
-    κ_j is the distance of row j to its own k-th neighbour and L_j its local density. About 1 for a row in a
-    place as dense as those of its neighbours, more for one that is farther from them than they are from
-    each other. The scores are those of ``sklearn.neighbors.LocalOutlierFactor(novelty=True)``.
+    κ_j is the distance of row j to its own k-th neighbour and L_j its local density. It is about 1 for a row
+    in a place as dense as those of its neighbours, and more for one that is farther from them than they are
+    from each other. The scores are those of ``sklearn.neighbors.LocalOutlierFactor(novelty=True)``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class LocalOutlierFactor(DistanceDetector):
         k; n - 1 if there are not more rows, with a warning.
     contamination : float, optional
         Share of training rows that ``predict`` calls outliers. They are scored with themselves among their
-        neighbours, which new rows are not. None cuts at a factor of 1.5.
+        neighbours, unlike new rows. None puts the threshold at a factor of 1.5.
 
     Attributes
     ----------

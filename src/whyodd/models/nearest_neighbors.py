@@ -43,11 +43,11 @@ class KNearestNeighbors(InParts):
         Harmeling's δ, the distance to the mean ū of the k nearest rows, which is large for a row outside
         of its neighbours and small for one in their midst.
     threshold : float, optional
-        Distance above which a row is an outlier. None cuts where a tenth of the training rows, each without
-        itself, would be outliers, as will be about a tenth of new normal rows.
+        Distance above which a row is an outlier. None puts it where a tenth of the training rows, each judged
+        by the others, would be outliers; so will be about a tenth of new normal rows.
     contamination : float, optional
         Share of training rows that ``predict`` calls outliers, instead of a threshold. They are scored with
-        themselves among their neighbours, which new rows are not.
+        themselves among their neighbours, unlike new rows.
 
     Attributes
     ----------
@@ -56,12 +56,13 @@ class KNearestNeighbors(InParts):
 
     Notes
     -----
-    Harmeling et al., "From outliers to prototypes: ordering data", 2006. Knorr's distance-based outliers are
-    made by :meth:`distance_based`. ``sample_weight`` must be whole numbers: rows count that often.
+    Harmeling et al., "From outliers to prototypes: ordering data", 2006. :meth:`distance_based` gives Knorr's
+    distance-based outliers. ``sample_weight`` must be whole numbers: rows count that often.
 
-    ``partial_fit`` keeps m = 10,000 of the rows, and k counts these. As a share of the rows k means the same
-    neighbourhood however many rows there were: the distance of the k-th neighbour then has a relative error
-    of 1/(d' √k) on average, where d' is the number of dimensions in which the rows vary around there.
+    ``partial_fit`` keeps m = 10,000 of the rows, and k counts among these. As a share of the rows, k means
+    the same neighbourhood however many rows there were: the distance of the k-th neighbour then has a
+    relative error of 1/(d' √k) on average, where d' is the number of dimensions in which the rows vary around
+    there.
 
     Examples
     --------
@@ -91,8 +92,8 @@ class KNearestNeighbors(InParts):
     def distance_based(cls, fraction: float, distance: float) -> KNearestNeighbors:
         """Knorr's DB(p, D): an outlier has at least a fraction p of the n rows farther away than D.
 
-        That is κ > D with k = ⌊n(1 - p)⌋ + 1. Training rows are among the n rows themselves, as Knorr has it:
-        ``model.fit(X).predict(X)`` are his outliers of X.
+        That is κ > D with k = ⌊n(1 - p)⌋ + 1. Training rows are themselves among the n rows, as in Knorr's
+        definition: ``model.fit(X).predict(X)`` are his outliers of X.
 
         Parameters
         ----------

@@ -48,10 +48,10 @@ class OneClassSVM(DistanceDetector):
         In (0, 1]: at most this share of the training rows are outliers, at least this share support vectors.
     sigma : float, {"nn", "median", "scale"} or callable, default "nn"
         Bandwidth, or the rule for it: "nn" is the 0.1 quantile of the distances to the nearest other row (the
-        paper's; equal rows count once), "median" the median of all distances, "scale" scikit-learn's gamma.
-        A function is given the training rows.
+        paper's rule; equal rows count once), "median" the median of all distances, "scale" scikit-learn's
+        gamma. A function receives the training rows.
     gamma : float or {"scale", "auto"}, optional
-        Instead of sigma, for the Gaussian kernel: as in scikit-learn k = exp(-gamma d²), σ = 1/√(2 gamma).
+        Replaces sigma for the Gaussian kernel, as in scikit-learn: k = exp(-gamma d²), σ = 1/√(2 gamma).
     q : float, optional
         Degree of the kernels "exponential" and "student"; 2 by default.
     a : float, default 1.0
@@ -63,14 +63,14 @@ class OneClassSVM(DistanceDetector):
     max_iter : int, default 10,000,000
         Largest number of steps.
     max_samples : int, optional
-        Of more training rows, learn from so many at random. The boundary is still placed with all of them, so
-        time grows in proportion to their number. Rules for ``sigma`` look at the sample.
+        Learn from at most this many training rows, drawn at random. The boundary is still placed by all of
+        them, so time grows in proportion to their number. Rules for ``sigma`` look at the sample.
     random_state : int, default 0
-        Seed of that sample.
+        Seed for drawing that sample.
     contamination : float, optional
-        Share of training rows to call outliers; None cuts where ν does.
+        Share of training rows to call outliers; None uses the boundary that ν gives.
     warm_start : bool, default False
-        Start from the support vectors of the fit before, if the number of rows is the same.
+        Start from the support vectors of the previous fit, if the number of rows is the same.
     verbose : bool, default False
         Show progress on standard error.
 
@@ -83,11 +83,11 @@ class OneClassSVM(DistanceDetector):
     kernel_ : Kernel
         The kernel with the bandwidth that was chosen.
     threshold_ : float
-        Outlierness on the model's own boundary, or as ``contamination`` has it.
+        Outlierness on the model's own boundary, or the threshold that ``contamination`` sets.
     dual_objective_ : float
         ½ αᵀKα.
     violation_ : float
-        What is left of the violation of the optimality conditions, on libsvm's scale.
+        Remaining violation of the optimality conditions, on libsvm's scale.
     n_iter_ : int
         Number of steps.
     gap_ : float
@@ -100,11 +100,11 @@ class OneClassSVM(DistanceDetector):
 
     Notes
     -----
-    Equal rows are one center of the network with their weights together, and o of Student's kernels counts it
-    once: repeating all rows changes nothing.
+    Equal rows form one center of the network, which has the sum of their weights. For Student's kernels, o
+    counts it once: repeating all rows changes nothing.
 
-    A model of a sample, ``max_samples``, and one of all rows have inliernesses that differ by at most
-    √(2 δ k(0)) anywhere, where δ is ``gap_`` times ½ αᵀKα: ½ ‖w‖² makes the objective strongly convex.
+    The inlierness of a model of a sample (``max_samples``) differs from that of a model of all rows by at
+    most √(2 δ k(0)) anywhere, where δ is ``gap_`` times ½ αᵀKα: ½ ‖w‖² makes the objective strongly convex.
 
     Schölkopf et al., "Estimating the support of a high-dimensional distribution", 2001. Exponential kernels
     with q > 2 are indefinite: training ends in a stationary point, or warns that it did not.
@@ -224,15 +224,15 @@ class OneClassSVM(DistanceDetector):
 class SVDD(OneClassSVM):
     """Support vector data description: max Σ_i α_i k(0) - αᵀKα, the smallest ball around φ(x_1), ..., φ(x_n).
 
-    For a radial kernel, where k(x, x) = k(0) everywhere, its solution is that of the one-class SVM; what it
-    says of it is a center c = Σ_j α_j φ(x_j) and a radius. Parameters are those of :class:`OneClassSVM`.
+    For a radial kernel, where k(x, x) = k(0) everywhere, the solution is that of the one-class SVM, described
+    as a center c = Σ_j α_j φ(x_j) and a radius. Parameters are those of :class:`OneClassSVM`.
 
     Attributes
     ----------
     radius_ : float
         R with R² = k(0) - 2ρ + αᵀKα, the distance of the boundary from the center.
     dual_objective_ : float
-        Σ_i α_i k(0) - αᵀKα, what Tax and Duin maximise.
+        Σ_i α_i k(0) - αᵀKα, which Tax and Duin maximise.
 
     Notes
     -----

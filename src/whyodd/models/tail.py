@@ -25,8 +25,8 @@ _ROUNDING = 1e-9
 class ScoreDistribution:
     """Distribution of the outlierness of normal rows that were not learned.
 
-    Up to the last 5 % it is empirical. Beyond, a generalised Pareto tail is fitted to the quantiles that 20,
-    10 and 5 % exceed (Pickands, 1975): a few odd rows among the normal ones do not move these.
+    Up to the last 5 % it is empirical. Beyond that, a generalised Pareto tail is fitted to the quantiles that
+    20, 10 and 5 % exceed (Pickands, 1975): a few odd rows among the normal ones do not move these.
 
     Parameters
     ----------

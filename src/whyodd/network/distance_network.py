@@ -69,16 +69,16 @@ class DistanceNetwork:
         Distances after a linear map, d_j = ‖A (x - u_j)‖; a map per center is for soft pooling only.
         Single relevances may then be negative (a broken correlation), unless the map is diagonal.
     offset : float, default 0.0
-        Constant that gives back the score of the model the network was made of (each adapter says how).
+        Constant from which the score of the original model follows (each adapter says how).
     rows : array-like of int of shape (m,), optional
-        Training row that each center is.
+        Training row that each center stands for.
     n_rows : int, optional
         Number of rows the model was trained on.
     copies : array-like of int of shape (c, 2), optional
-        Further training rows that are equal to a center, and the center. A center that stands for k equal
-        rows has their weights together. Each of them takes a k-th of it away if it is left out.
+        Further training rows that are equal to a center, each with that center. A center that stands for k
+        equal rows has the sum of their weights. Each row takes a k-th of it away if it is left out.
     verdict : Verdict, optional
-        What the model it was made of says of its own scores.
+        What the original model says about its own scores.
 
     Notes
     -----
@@ -183,7 +183,7 @@ class DistanceNetwork:
         return f"DistanceNetwork({', '.join(parts)})"
 
     def with_rows_of(self, chosen: NDArray[np.intp], n_rows: int) -> Self:
-        """The same network if its training rows were those ``chosen`` among ``n_rows``."""
+        """The same network, with training rows that were ``chosen`` among ``n_rows``."""
         rows = None if self.rows is None else _checked_rows(chosen[self.rows], self.n_centers)
         copies = self.copies
         if copies is not None:
@@ -191,7 +191,7 @@ class DistanceNetwork:
         return self._but(rows=rows, n_rows=n_rows, copies=copies)
 
     def with_verdict(self, verdict: Verdict) -> Self:
-        """The same network, with what a model says about its scores."""
+        """The same network, with what the original model says about its scores."""
         return self._but(verdict=verdict)
 
     def _but(self, **fields: Any) -> Self:
@@ -210,7 +210,7 @@ class DistanceNetwork:
         return int(self.centers.shape[1])
 
     def outlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
-        """Outlierness o(x) (n,), as the kernel has it: -log g for exponential ones, m / g for Student's."""
+        """Outlierness o(x) (n,), defined by the kernel: -log g for exponential ones, m / g for Student's."""
         return self.assign(X, **keywords).outlierness
 
     def inlierness(self, X: Any, **keywords: Any) -> NDArray[np.float64]:
@@ -244,10 +244,10 @@ class DistanceNetwork:
     ) -> Decomposition:
         """Everything about the outlierness in one pass: o, R_i and what belongs to no variable.
 
-        ``through``: a linear map that made X of other variables; relevance (n, through.n_inputs) is theirs.
-        ``consume``: handed the assignments, as by :meth:`assign`; hard pooling need not search twice for it.
-        ``tolerance``: share of each row's soft assignment that may be discarded, 0 by default. Where the
-        centers left are few (a peaked soft-min) this is several times faster. Only soft pooling under the
+        ``through``: a linear map that made X from other variables; relevance (n, through.n_inputs) is then
+        theirs. ``consume``: receives the assignments, as in :meth:`assign`; hard pooling need not search
+        twice for it. ``tolerance``: share of each row's soft assignment that may be discarded, 0 by default.
+        If few centers are left (a peaked soft-min), this is several times faster. Only soft pooling under the
         plain distance makes use of it.
         """
         values, left_out = self._checked_input(X, own)
@@ -295,9 +295,9 @@ class DistanceNetwork:
         own: ArrayLike | None = None,
         **work: Any,
     ) -> Scores:
-        """Scores of each row; ``consume(rows, p)`` is handed soft assignments p (rows, m) block by block.
+        """Scores of each row; ``consume(rows, p)`` receives soft assignments p (rows, m) block by block.
 
-        They come from several threads, as arrays; as CSR arrays for a hard pooling.
+        They come from several threads, as arrays, or as CSR arrays for a hard pooling.
         """
         values, left_out = self._checked_input(X, own)
         scores = self._passes.assign(values, left_out, Work(**work), consume)

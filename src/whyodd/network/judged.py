@@ -53,7 +53,7 @@ class Judgement(Rebuilt):
     note : str
         Why, in free text; up to 1,000 letters.
     date : str
-        When, in UTC, as in 2026-01-31T08:05:00+00:00.
+        When, in UTC, for example 2026-01-31T08:05:00+00:00.
     """
 
     id: int
@@ -88,7 +88,7 @@ class Judgement(Rebuilt):
 class JudgedScore(Rebuilt):
     """A member of the waist with people's judgements of single rows; a third layer, of hard min-pooling.
 
-    Distances are those of the member: in its metric, of a committee in the scales of its neighbourhoods.
+    Distances are those of the member: in its metric, or for a committee in the scales of its neighbourhoods.
     With a the distance of a row from the nearest accepted row, b from the nearest rejected row, and u from
     what was learned, the mean distance from the nearest tenth of the usual rows,
 
@@ -100,8 +100,8 @@ class JudgedScore(Rebuilt):
     bit.
     Accepting never raises o', rejecting never lowers it, and the order of judgements does not matter.
 
-    Where an accepted row lowers o, relevance is that of the difference from it. What rejected rows add has
-    the shares of the rest: a row is odd for the reasons it has, only more so.
+    Where an accepted row lowers o, relevance is that of the difference from it. What rejected rows add is
+    shared like the rest: a row is odd for the same reasons, only more so.
 
     Parameters
     ----------

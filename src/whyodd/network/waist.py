@@ -66,8 +66,8 @@ class Decomposition:
 class Score(Protocol):
     """A member of the waist: a score of rows that decomposes into their variables.
 
-    This is all that it must have. What else it can do it says by names, in a set ``capabilities``. It does
-    not change: what was computed of it is kept.
+    That is all it must have. A set ``capabilities`` names what else it can do. A member never changes, so
+    results computed from it are kept.
     """
 
     def outlierness(self, X: Any) -> Doubles:

@@ -41,25 +41,25 @@ _DTYPES = ("float32", "float64")
 def export(model: Any, path: str | Path, *, relevance: bool = True, dtype: str = "float32") -> None:
     """Write a fitted model as one ONNX file that scores rows and says why.
 
-    The graph takes ``X`` (n, d), the raw columns in the order of training, and gives ``outlierness`` (n,);
+    The graph takes ``X`` (n, d), the raw columns in the order of training, and returns ``outlierness`` (n,);
     ``relevance`` (n, d) and ``unexplained`` (n,), which add up to it; and ``is_odd`` (n,) if the model has a
-    threshold. It computes in float64 whatever goes in, with operations of opset 11. Rows of training are
-    treated like all others: it is ``whyodd.explain(model, X, exclude_self=False)``. Rows with missing or
-    infinite values come out as NaN, and are not odd.
+    threshold. It computes in float64 for any input, with operations of opset 11. Training rows are treated
+    like all others, as by ``whyodd.explain(model, X, exclude_self=False)``. Rows with missing or infinite
+    values get NaN, and are not odd.
 
     Parameters
     ----------
     model : fitted model, or pipeline that ends in one
-        Whatever :func:`whyodd.neuralize` makes a distance network of: kernel, neighbour and mixture models of
-        whyodd, scikit-learn and PyOD. Before it StandardScaler, RobustScaler, MinMaxScaler, MaxAbsScaler, PCA
-        and IncrementalPCA.
+        Any model that :func:`whyodd.neuralize` turns into a distance network: kernel, neighbour and mixture
+        models of whyodd, scikit-learn and PyOD. The steps before it may be StandardScaler, RobustScaler,
+        MinMaxScaler, MaxAbsScaler, PCA and IncrementalPCA.
     path : str or path
-        File to write; one that is there is replaced.
+        File to write; an existing one is replaced.
     relevance : bool, default True
-        False leaves out ``relevance`` and ``unexplained``: faster where only the score is wanted.
+        False leaves out ``relevance`` and ``unexplained``: faster if only the score is wanted.
     dtype : {"float32", "float64"}, default "float32"
         Type of ``X`` and of the results. float32 has seven digits: for columns that need more, such as times
-        in seconds, take float64.
+        in seconds, use float64.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def local_contrast(image: Floats, width: float = 16.0, least: float = 2.0) -> Fl
     width : float, default 16
         Standard deviation of the neighbourhood, in pixels.
     least : float, default 2
-        c, in units of the image: contrast far below it is noise and is not blown up.
+        c, in units of the image: contrast far below it is noise and is not amplified.
 
     Returns
     -------

@@ -32,7 +32,7 @@ class PatchExplanation(BaseExplanation):
     """Outlierness of n images or series, decomposed onto their pixels or time steps: Σ R + unexplained = O.
 
     Made by :meth:`whyodd.PatchModel.explain`. ``e[i]`` takes an item, a slice, a mask or an array of
-    positions and gives a ``PatchExplanation`` again.
+    positions and returns a ``PatchExplanation``.
 
     Attributes
     ----------
@@ -49,14 +49,14 @@ class PatchExplanation(BaseExplanation):
     rows : ndarray of shape (n,)
         Position of each item among those that were given.
     twins : tuple of int or None
-        The training item that an item is, whose patches were left out for it; None for a new one.
+        The training item that equals each item, whose patches were left out; None for a new item.
     items : tuple of Item
         What was explained, with its channels and times.
     model : PatchModel
     method : str
         How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN.
     ids : tuple of str, optional
-        What people call the items.
+        Names of the items.
     threshold : None
         Outlierness is a sum over windows: no threshold fits items of all sizes. ``is_odd`` compares their
         mean over windows with that of the model.
@@ -172,7 +172,7 @@ class PatchExplanation(BaseExplanation):
     def strangest(self, i: int) -> StrangePatch:
         """The most relevant window of item ``i``, beside the most similar normal patch.
 
-        With several scales, the one counts whose windows stand out most from their usual outlierness.
+        With several scales, it comes from the scale whose windows exceed their usual outlierness most.
         """
         return self.strangest_windows(i, 1)[0]
 
@@ -247,7 +247,7 @@ class PatchExplanation(BaseExplanation):
         }
 
     def to_frame(self) -> Any:
-        """Data frame with a line for each item (pandas, or what else is installed)."""
+        """Data frame with a line for each item (pandas, or another installed package)."""
         return build_frame(self.table(), None)
 
     def _plain(self) -> dict[str, Any]:

@@ -55,34 +55,35 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
     model : outlier detector
         One of the package, or any that :func:`whyodd.neuralize` takes; fitted to patches (n, patch · C).
     patch : tuple of int or list of tuples, optional
-        (h, w) for images, (w,) for series. Several sizes are trained apart and added up. (7, 7) by default;
-        (1, 1) with ``features``, where it counts places of their map: each has seen its surroundings.
+        (h, w) for images, (w,) for series. Several sizes are trained separately, and their outlierness is
+        added up. (7, 7) by default; (1, 1) with ``features``, where sizes count places of the feature map:
+        each place has seen its surroundings.
     stride : int, default 1
         Steps between windows.
     border : {"valid", "reflect", "edge", "zero"}, default "valid"
         Whether windows stay inside, or look at a padded item: relevance on padding goes to the pixel that it
         copies, or is unexplained if it copies none ("zero").
     max_patches : int, default 30,000
-        Patches to train on, drawn at random over all items without making all of them.
+        Patches to train on, drawn at random over all items without computing all of them.
     tolerance : float, default 1e-6
         Share of each window's soft assignment that may be discarded, where few centers then count; 0 for
         exact results.
     random_state : int, RandomState or None, default None
-        Which patches are drawn.
+        Seed for drawing patches.
     scale : int or list of int, default 1
-        Windows look at means over blocks of this many pixels a side. A list goes with a list of patches, or
-        takes one patch at several scales.
+        Windows look at means over blocks with sides of this many pixels. A list goes with a list of patches,
+        or looks with one patch at several scales.
     standardize : bool, default False
         Divide each channel by its standard deviation in training: for channels in different units.
     prepare : callable, optional
-        Applied to each item (*shape, C) before all this; must keep the shape. ``local_contrast`` of
-        ``whyodd.patches`` takes out changes of light. Relevance is that of what it returns, pixel by pixel.
+        Applied to each item (*shape, C) before everything else; must keep the shape. ``local_contrast`` of
+        ``whyodd.patches`` removes changes of light. Relevance is that of what it returns, pixel by pixel.
     features : str, path, callable, torch module or Features, optional
         What windows look at in place of pixels: "deep" for a pretrained network
-        (:class:`~whyodd.patches.features.DeepFeatures`), an ONNX file or torch module that maps an image
-        (1, C, H, W) to features (1, F, h, w), or a function of an image (H, W, C) that returns (h, w, F).
-        Pixels reach them from 0 to 255: floats from 0 to 1 and 16 bits are brought there. Relevance is exact
-        onto places and features, and comes from there onto pixels as ``features_.told`` says.
+        (:class:`~whyodd.patches.features.DeepFeatures`), an ONNX file or torch module that maps an image (1,
+        C, H, W) to features (1, F, h, w), or a function of an image (H, W, C) that returns (h, w, F). They
+        receive pixels from 0 to 255: floats from 0 to 1 and 16-bit values are converted. Relevance is exact
+        for places and features; ``features_.told`` says how it gets from there to pixels.
     coreset : int, optional
         Number of drawn patches to keep, chosen far apart. ``radius`` of each of the ``scales_`` bounds the
         effect on the distance to the nearest normal patch.
@@ -99,7 +100,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         the size of an item: a tenth of the training items (the oddest of fewer than ten) reach it, each
         without its own patches, estimated from up to 64 windows of up to 64 items. ``explain`` ranks by O.
     offset_ : float
-        -``threshold_``, as scikit-learn has it.
+        -``threshold_``, as in scikit-learn.
     features_ : Features or None
         What maps images to features.
 
@@ -166,7 +167,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             Images (H, W) or (H, W, C): one, a batch, or a list of different sizes. Series (T,) or (T, C), or
             data frames with a row per time step.
         y : None
-            Ignored, for scikit-learn's sake.
+            Ignored; part of scikit-learn's interface.
         time : str, optional
             Column of data frames that holds the time; the only column of dates by default.
         """
@@ -253,8 +254,8 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
             One of ``whyodd.explainers.EXPLAINERS``: window by window and folded back, or on the item as a
             whole.
         exclude_self : {"auto", True, False}, default "auto"
-            A training patch is a center of the model and would explain itself away. "auto" leaves it out
-            where an item is one of those of the fit; True insists that all items are; False never does.
+            A training patch is a center of the model and would explain itself away. "auto" leaves it out if
+            an item is one of the training items; True insists that all items are; False never leaves it out.
         options : dict, optional
             Keywords of the method.
         random_state : int, optional
@@ -365,7 +366,7 @@ class PatchModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped 
         Work(tolerance=self.tolerance)  # raises an error that says what is wrong
 
     def read_items(self, items: Any, time: str | None = None) -> list[Item]:
-        """Items with the channels of the fit, in its order, or one sentence on what is wrong with them."""
+        """Items with the channels of the fit, in that order, or one sentence on what is wrong with them."""
         check_is_fitted(self, "scales_")
         given = as_items(items, self._axes, self.time_ if time is None else time)
         if self.is_named_:  # columns of data frames are found by name; arrays have nothing but an order

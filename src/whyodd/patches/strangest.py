@@ -34,13 +34,13 @@ class StrangePatch:
     outlierness : float
         o_t of the window.
     usual : float
-        Mean outlierness of the training windows, each without itself: what to compare it with.
+        Mean outlierness of the training windows, each judged without itself, for comparison.
     relevance : ndarray of shape (C,)
         Relevance of each channel inside the window, from all windows that overlap it.
     values, nearest : ndarray of shape (*patch, C)
         What the window holds, and the center with the largest assignment, as the model sees them.
     training_item : int or None
-        Item of the fit that the normal patch is from, if the model knows.
+        Training item that the normal patch comes from, if the model knows.
     training_start, training_stop : tuple of int or None
         Where in that image the normal patch is, as ``start`` and ``stop``; None for series.
     """

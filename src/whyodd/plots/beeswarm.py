@@ -36,10 +36,10 @@ _HALF = 0.44  # of the room of a variable, on either side
 
 
 def beeswarm(e: Explanation, k: int = 10, ax: Any = None) -> Any:
-    """For the ``k`` variables of the largest mean |relevance| a dot for each row, at its relevance.
+    """A dot for each row at its relevance, for the ``k`` variables with the largest mean |relevance|.
 
-    Dots move aside where they would cover each other, as far as there is room. Of more than 5,000 rows as
-    many are drawn, spread evenly from the oddest to the least odd; means are over all of them.
+    Dots move aside where they would cover each other, as far as there is room. Of more than 5,000 rows, 5,000
+    are drawn, spread evenly from the oddest to the least odd; means are over all of them.
 
     Parameters
     ----------

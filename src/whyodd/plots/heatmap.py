@@ -48,7 +48,7 @@ def heatmap(e: PatchExplanation, i: int = 0, ax: Any = None, limit: float | None
 def heatmaps(
     e: PatchExplanation, limit: float | None = None, *, sobel: bool = True, figure: Any = None
 ) -> Any:
-    """For each image a row: the picture, its relevance, and its edges; one colour scale for all rows.
+    """One row per image: the picture, its relevance, and its edges; one colour scale for all rows.
 
     Parameters
     ----------

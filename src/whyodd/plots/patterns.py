@@ -24,7 +24,7 @@ _NAME, _TITLE = 22, 60  # letters
 
 
 def patterns(e: Any, figure: Any = None) -> Any:
-    """For each pattern a row: the mean of its relevance, then its most typical items.
+    """One row per pattern: the mean of its relevance, then its most typical items.
 
     Parameters
     ----------

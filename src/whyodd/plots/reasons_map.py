@@ -52,13 +52,13 @@ _DIRECTIONS = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.7, 0.7), (-0.7, 0.7), (0.7, 
 def reasons_map(e: Explanation, ax: Any = None) -> Any:
     """A dot for each row, close to rows with similar reasons, larger the odder it is.
 
-    Colours and signs are the groups by shared reason, at most eight; other rows are grey. The oddest rows
-    have their number. Of more than 5,000 rows as many are drawn, evenly from the oddest to the least odd.
+    Colours and markers show the groups by shared reason, at most eight; other rows are grey. The oddest rows
+    have their number. Of more than 5,000 rows, 5,000 are drawn, evenly from the oddest to the least odd.
 
     Parameters
     ----------
     e : Explanation
-        Of the rows of a table, best of the odd ones: ``e.top(500)``.
+        Of rows of a table, preferably the odd ones: ``e.top(500)``.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default. ``layout="constrained"`` makes room for the legend.
 

@@ -40,7 +40,7 @@ def series(
     top: int = 8,
     marks: Sequence[tuple[Any, Any]] = (),
 ) -> Any:
-    """Channels of series ``i`` in raw units, shaded by the relevance of each time step; on top all of it.
+    """Channels of series ``i`` in raw units, shaded by the relevance of each time step; the total on top.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def series(
     figure : matplotlib Figure, optional
         Where to draw; a new figure by default.
     limit : float, optional
-        Relevance that has the darkest colour; by default the 99.9 % quantile over all steps and channels.
-        Give the same to compare several series.
+        Relevance with the darkest colour; by default the 99.9 % quantile over all steps and channels. Pass
+        the same limit to compare several series.
     top : int, default 8
         Channels to draw, those with the most relevance; the share of the others is stated in words.
     marks : sequence of (start, stop), optional
@@ -63,8 +63,8 @@ def series(
 
     Notes
     -----
-    Grey is what no window without gaps looks at. In a long series neighbouring steps share a cell: it shows
-    their least and largest value, and their largest relevance.
+    Grey marks steps that no window without gaps covers. In a long series neighbouring steps share a cell: it
+    shows their least and largest value, and their largest relevance.
     """
     check_patches(e)
     if not e.is_series:

@@ -30,7 +30,7 @@ _SMALL = 9  # points
 
 
 def strangest(e: PatchExplanation, i: int = 0, figure: Any = None) -> Any:
-    """Where the strangest window of item ``i`` is, its content, the most similar normal one, the difference.
+    """The strangest window of item ``i``: place, content, the most similar normal one, the difference.
 
     Parameters
     ----------

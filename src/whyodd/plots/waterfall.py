@@ -32,7 +32,7 @@ def waterfall(e: Explanation, i: int = 0, k: int = 10, ax: Any = None) -> Any:
     Parameters
     ----------
     e : Explanation
-        Whose relevance adds up to the outlierness.
+        Its relevance must add up to the outlierness.
     i : int, default 0
         Row of ``e``.
     k : int, default 10

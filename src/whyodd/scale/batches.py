@@ -51,18 +51,18 @@ class BatchExplainer:
     relevance : bool, default False
         Also give the relevance of every variable.
     exclude_self : bool, default False
-        Judge a row that equals a center of the model without that center: for the table that the model has
-        learned from, where no row should be evidence for itself.
+        Judge a row that equals a center of the model without that center: for the table that the model was
+        trained on, where no row should be evidence for itself.
     inputs : pyarrow.Schema, optional
-        Of the batches to come. Tells the type of the ids, texts by default, and the names of the columns if
-        the model was fitted on an array, x0, x1, ... by default.
+        Schema of the batches to come. It gives the type of the ids (text by default) and, if the model was
+        fitted on an array, the names of the columns (x0, x1, ... by default).
 
     Attributes
     ----------
     schema : pyarrow.Schema
-        Of what comes out, the same for every batch: ``id`` or ``row``, ``outlierness``, ``p_value`` (null if
-        the model knows none), ``is_odd`` (null if it has no threshold), ``unexplained``, ``reasons`` and, if
-        asked for, ``relevance``, a struct with a number for each variable.
+        Schema of the results, the same for every batch: ``id`` or ``row``, ``outlierness``, ``p_value`` (null
+        if the model knows none), ``is_odd`` (null if it has no threshold), ``unexplained``, ``reasons`` and,
+        if requested, ``relevance``, a struct with a number for each variable.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def explain_batches(
     model : fitted model or pipeline
         What :func:`whyodd.explain` takes for tables.
     batches : iterable of pyarrow.RecordBatch or Table, or of pandas or Polars frames
-        All with the same columns. Some 10,000 rows each are quick.
+        All with the same columns. About 10,000 rows per batch are fast.
     top : int, default 3
         How many reasons are given for each row.
     id_column : str, optional
@@ -267,7 +267,7 @@ def explain_batches(
     relevance : bool, default False
         Also give the relevance of every variable.
     progress : bool, default False
-        Say on standard error how many rows are done.
+        Report on standard error how many rows are done.
 
     Yields
     ------
@@ -334,7 +334,7 @@ def explained(rows: PreparedRows, own: NDArray[np.intp] | None = None) -> Explan
 class SeenCenters:
     """The values of the nearest centers, collected while the rows are decomposed.
 
-    So the centers of a row need not be looked for again to say what is expected of it.
+    So the centers of a row need not be searched again to say what is expected of it.
 
     Parameters
     ----------

@@ -33,9 +33,10 @@ class Answers:
     Attributes
     ----------
     told : list of dict or None
-        How odd each one is and why; None of one that is wrong, or not odd if only such were asked for.
+        How odd each one is and why; None for a bad record, or for one that is not odd if only odd ones are
+        wanted.
     wrong : dict of int to str
-        What is wrong with records that could not be judged, by their places.
+        What is wrong with records that could not be judged, by their positions.
     events : list of dict
         What changed in the stream.
     """
@@ -46,10 +47,10 @@ class Answers:
 
 
 class Watcher:
-    """A model that watches a stream: how odd each row is and why, and whether the stream changes.
+    """Watches a stream with a model: how odd each row is and why, and whether the stream changes.
 
-    Rows are dictionaries, as of JSON: what is not in them is a gap, and what the model does not know is left
-    alone. ``score_one``, ``explain_one`` and ``learn_one`` are as river has them.
+    Rows are dictionaries, like JSON objects: a key that is missing is a gap, and keys that the model does not
+    know are ignored. ``score_one``, ``explain_one`` and ``learn_one`` are named as in river.
 
     Parameters
     ----------
@@ -58,16 +59,16 @@ class Watcher:
     top : int, default 3
         How many reasons are given for each row.
     only_odd : bool, default False
-        Explain only rows that are odd, which is quicker.
+        Explain only rows that are odd, which is faster.
     forget : int, optional
         Half-life in rows: keep training the model, in another process, on the rows that it is given to learn.
         A row's weight halves after this many others. By default nothing is learned.
     drift_every : int, optional
         Number of rows after which the stream is compared with the training rows.
     save : path, optional
-        Keep the latest model that was learned in this file, and beside it what it was learned from.
+        Keep the latest model in this file, and its training data beside it.
     state : bytes, optional
-        What was kept beside the model in a run before.
+        The training data that an earlier run kept beside the model.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class Watcher:
 
     @property
     def model(self) -> Any:
-        """The present model."""
+        """The current model."""
         return self._judge.model
 
     @property

@@ -29,7 +29,7 @@ MAX_ROWS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class TableSummary:
-    """A table of any length in short: a sample of its rows, and what is known about its columns.
+    """Summary of a table of any length: a sample of its rows, and what is known about its columns.
 
     Summaries of parts ``merge`` into the summary of all of them, in any order: the sample does not depend on
     the order at all. Up to ``max_rows`` rows it is the whole table, so that ``fit`` gives the pipeline of
@@ -42,7 +42,7 @@ class TableSummary:
     parts : dict of tuple of int to int
         How many rows each part has.
     columns : dict of str to ColumnSummary
-        What is known of each column over all rows.
+        What is known about each column over all rows.
     rows : pyarrow.Table
         The sample, in the order of parts and rows.
     sample : PrioritySample
@@ -83,13 +83,13 @@ class TableSummary:
         frame : Arrow batch or table, pandas or Polars frame
             It may have no rows.
         part : int or sequence of int, default 0
-            Number of the part, another one for each: rows are kept in the order of the parts.
+            Number of the part, different for each part: rows are kept in the order of the parts.
         first_row : int, default 0
             Number of the first row within the part. A part may come in pieces: the result is the same.
         seed : int, default 0
             The same for all parts. The same number gives the same sample.
         max_rows : int, default 20,000
-            Rows that are kept at most. The same for all parts.
+            Largest number of rows to keep. The same for all parts.
         forget : float, optional
             Half-life in rows, for streams: a row this many rows ago counts half. The same for all
             parts.

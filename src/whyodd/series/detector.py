@@ -83,8 +83,8 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
 
     For each view v (the values of windows of three lengths, and how far channels vary within those of the
     middle one), the distance of a window to its five nearest normal windows is decomposed onto steps and
-    channels (deep Taylor decomposition). The relevance of each channel is measured in units of what is usual
-    of it, on normal windows that were not learned, and averaged over the windows that cover a step:
+    channels (deep Taylor decomposition). The relevance of each channel is divided by what is usual for it on
+    normal windows that were not learned, and averaged over the windows that cover a step:
 
         R_tc = 1/K Σ_v mean_{windows over t} R_vc f_vc,    O_t = Σ_c R_tc
 
@@ -95,11 +95,11 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
     windows : int, or sequence of int, optional
         Lengths of windows in steps; 8, 32 and 128 by default, or less for a short series.
     false_alarms : float, optional
-        Share of normal steps that may be called odd. By default 0.01, but of a long series about 100 steps:
-        nobody looks at thousands of events that chance makes.
+        Share of normal steps that may be called odd. By default 0.01, but for a long series about 100 steps:
+        nobody looks at thousands of events that chance produces.
     trusted : bool, default False
-        Whether the series to learn from is known to be normal. If not, the oddest twentieth of its windows
-        are not learned from.
+        Whether the series to learn from is known to be normal. If not, the oddest twentieth of its windows is
+        left out.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
     windows_ : tuple of int
         Lengths in use.
     units_ : Units
-        Where each channel was, and its unit; 0 if it never varied.
+        Location and unit of each channel; the unit is 0 if the channel never varied.
     values_ : ndarray of shape (G, C)
         The series that was learned, in these units, in single precision.
     views_ : list of View
@@ -117,11 +117,11 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
     factors_ : list of ndarray of shape (C,)
         f for each view.
     distribution_ : ScoreDistribution
-        Of the outlierness of the steps of training, each stretch judged by the others.
+        The outlierness of training steps, each stretch judged by the others.
     threshold_ : float
         Outlierness that a share of ``false_alarms`` of normal steps exceeds.
     focus_threshold_ : float
-        The same of the relevance at a step itself, by which events are cut out.
+        The same for the relevance at a step itself, which decides where events begin and end.
     notes_ : tuple of str
         What was noticed about the series in training.
 
@@ -257,8 +257,8 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         ]
         if not sum(map(len, shown)):
             raise ValueError(
-                f"The series has no {min(self.windows_)} consecutive steps without a gap, the length of the "
-                "shortest window. Fill the gaps, or leave out the channel with most of them."
+                f"The shortest window needs {min(self.windows_)} consecutive steps without a gap, and the "
+                "series has no such stretch. Fill the gaps, or leave out the channel with most of them."
             )
         is_known = data.fingerprint == self.fingerprint_
         total = sum(map(len, shown))
@@ -285,7 +285,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
         return np.where(np.isnan(outlierness), np.nan, self.distribution_.p_values(outlierness))
 
     def score_samples(self, series: Any) -> Floats:
-        """Minus the outlierness (T,), as scikit-learn has it."""
+        """Minus the outlierness (T,), as in scikit-learn."""
         return -self.outlierness(series)
 
     def decision_function(self, series: Any) -> Floats:
@@ -299,7 +299,7 @@ class SeriesDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # unty
     def bands(self, series: Any, start: int, stop: int) -> Bands:
         """Relevance by frequency: which periods make the rows from ``start`` to before ``stop`` odd.
 
-        The windows of the length nearest to that of the rows are looked at that cover them.
+        It looks at the windows that cover these rows, with the length nearest to theirs.
         """
         data = self.read(series)
         if not 0 <= start < stop <= len(data):

@@ -41,9 +41,9 @@ class Event:
 def find_events(scores: StepScores, threshold: float, focus_threshold: float, gap: int) -> list[Event]:
     """Runs of rows that are odd, joined across fewer than ``gap`` others, the oddest first.
 
-    A row is odd by the windows around it, which reach beyond what is odd in them. So each run is cut to the
-    rows at which the relevance itself is beyond ``focus_threshold``: one run may hold several events. If no
-    row is above the threshold, there is still one event, around the oddest row.
+    A row is judged by the windows around it, which reach beyond the odd rows in them. So each run is cut to
+    the rows at which the relevance itself is beyond ``focus_threshold``: one run may hold several events. If
+    no row is above the threshold, there is still one event, around the oddest row.
     """
     o = np.where(np.isnan(scores.outlierness), -np.inf, scores.outlierness)
     focus, is_odd = scores.focus, o > threshold

@@ -38,7 +38,7 @@ class SeriesExplanation(BaseExplanation):
     """Events of one series, the oddest first: Σ_c relevance = outlierness.
 
     Made by :func:`whyodd.findings.series.find_in_series`. ``e[i]`` takes an event, a slice, a mask or an
-    array of positions and gives a ``SeriesExplanation`` again.
+    array of positions and returns a ``SeriesExplanation``.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class SeriesExplanation(BaseExplanation):
         }
 
     def to_frame(self) -> Any:
-        """Data frame with a line for each event (pandas, or what else is installed)."""
+        """Data frame with a line for each event (pandas, or another installed package)."""
         return build_frame(self.table(), None)
 
     def _plain(self) -> dict[str, Any]:

@@ -52,9 +52,10 @@ class Word:
     start, end : int
         Where it is: ``message[start:end] == text``.
     relevance : float
-        Its part of the outlierness. If its term is in the message several times they share equally.
+        Its part of the outlierness. If its term occurs several times in the message, the words share it
+        equally.
     is_new : bool
-        Whether its term is none of those that were learned.
+        Whether its term was never seen in training.
     """
 
     text: str
@@ -77,7 +78,7 @@ class TextExplanation(BaseExplanation):
     """Outlierness of n messages, decomposed onto words: Σ present + absent + unexplained = o.
 
     Made by :meth:`whyodd.TextModel.explain`. ``e[i]`` takes a message, a slice, a mask or an array of
-    positions and gives a ``TextExplanation`` again.
+    positions and returns a ``TextExplanation``.
 
     Attributes
     ----------
@@ -95,11 +96,11 @@ class TextExplanation(BaseExplanation):
     method : str
         How it was explained. Where relevance is not in units of the outlierness, ``unexplained`` is NaN.
     ids : tuple, optional
-        What people call the messages.
+        Names of the messages.
     word_relevance : tuple of ndarray, optional
-        Relevance of the words of each message, where terms do not say it; None of the paper's model.
+        Relevance of the words of each message, if it does not follow from terms; None for the paper's model.
     usage : TermUsage, optional
-        How normal messages use terms; None of the paper's model.
+        How normal messages use terms; None for the paper's model.
     subwords : bool
         Whether terms are parts of words.
     """
@@ -186,9 +187,9 @@ class TextExplanation(BaseExplanation):
     def odd_words(self, i: int) -> list[Term]:
         """The few words with most of what is odd about message ``i``, the most relevant first.
 
-        They are the fewest that have half of the relevance of all its words, at most five; each has more
-        than a word of a usual message of its length, at least 1 % of the outlierness, and is in fewer than
-        5 % of normal messages. Where no word stands out there are none. With the paper's model, which spreads
+        They are the fewest that have half of the relevance of all its words, at most five; each has more than
+        a word of a usual message of its length, at least 1 % of the outlierness, and is in fewer than 5 % of
+        normal messages. If no word stands out, there are none. With the paper's model, which spreads
         relevance over all words, they are the five most relevant.
         """
         terms = [term for term in self.present(i) if term.relevance > 0.0]

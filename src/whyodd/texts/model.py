@@ -59,19 +59,19 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
     Parameters
     ----------
     nu : float, optional
-        Of the one-class SVM: at most this share of the training messages are outliers; 0.3 by default.
+        For the one-class SVM: at most this share of the training messages are outliers; 0.3 by default.
     sigma : float, {"nn", "median", "scale"} or callable, optional
-        Of the one-class SVM: bandwidth of the Gaussian kernel, or a rule for it; 10 by default.
+        For the one-class SVM: bandwidth of the Gaussian kernel, or a rule for it; 10 by default.
     min_df : int, optional
         Number of training messages that must contain a term to learn it: 1 by default, 5 in the paper.
     language : str or None, default "english"
-        Of the Snowball stemmer; None for no stemming.
+        Language of the Snowball stemmer; None for no stemming.
     normalize : bool, default False
-        Of the one-class SVM: divide each message by the root of its number of terms. All are at most √2 apart
-        then: pass a ``sigma`` of about 1, or "median".
+        For the one-class SVM: divide each message by the root of its number of terms. Messages are then at
+        most √2 apart: pass a ``sigma`` of about 1, or "median".
     paper : bool, default False
-        The paper's model and settings. ``nu``, ``sigma`` and ``normalize`` are of that model, and choose it
-        too.
+        The paper's model and settings. ``nu``, ``sigma`` and ``normalize`` belong to that model, and choose
+        it too.
     subwords : bool, default False
         Judge runs of five letters instead of whole words, so that misspelled words are known by their parts.
     false_alarms : float, default 0.01
@@ -84,17 +84,17 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
     threshold_ : float
         Outlierness above which a message is an outlier.
     distribution_ : ScoreDistribution
-        Outlierness of the training messages, each judged without itself; not of the paper's model.
+        Outlierness of the training messages, each judged without itself; not for the paper's model.
     surprise_ : Surprise
-        What was learned; not of the paper's model.
+        What was learned; not for the paper's model.
     model_ : OneClassSVM
-        The fitted detector on (n, terms + 1) CSR rows; only of the paper's model.
+        The fitted detector on (n, terms + 1) CSR rows; only for the paper's model.
     network_ : DistanceNetwork
         Its network.
 
     Notes
     -----
-    Terms never seen in training count, in both models: dropping them would hide just the words that make a
+    Terms never seen in training count, in both models: dropping them would hide exactly the words that make a
     message odd.
 
     Examples
@@ -143,7 +143,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         texts : sequence of str
             A list, an array, or a column of a data frame.
         y : None
-            Ignored, for scikit-learn's sake.
+            Ignored; part of scikit-learn's interface.
         """
         self._check_parameters()
         messages = as_messages(texts)
@@ -263,7 +263,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         own : bool, default False
             These are the messages of the fit, and each is judged without itself.
         report : callable, optional
-            Called with the number of messages that are done.
+            Called with the number of finished messages.
         """
         scores = np.empty(len(messages))
         for start in range(0, len(messages), _BLOCK):
@@ -282,7 +282,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
         return np.asarray(score_rows(self.network_, rows, own=left_out))
 
     def score_samples(self, texts: Any) -> NDArray[np.float64]:
-        """-o (n,): high for normal messages, as scikit-learn has it."""
+        """-o (n,): high for normal messages, as in scikit-learn."""
         return -self.outlierness(texts)
 
     def decision_function(self, texts: Any) -> NDArray[np.float64]:
@@ -315,7 +315,7 @@ class TextModel(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped b
             One of ``whyodd.explainers.EXPLAINERS``, on the bags of terms.
         exclude_self : {"auto", True, False}, default "auto"
             A training message may be a center of the model and would explain itself away. "auto" leaves it
-            out if ``texts`` are those of the fit; True insists that they are; False never does.
+            out if ``texts`` are the training messages; True insists that they are; False never leaves it out.
         options : dict, optional
             Keywords of the method.
         random_state : int, optional

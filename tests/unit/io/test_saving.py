@@ -740,7 +740,7 @@ def test_what_cannot_be_read_back_is_not_saved(saved):
     model.n_samples_fit_ = 10**9
     told = (
         r"^save\(\) cannot store this LocalOutlierFactor in a way that can be loaded again: "
-        r"n_samples_fit_ of a LocalOutlierFactor does not fit to the rest of it\.$"
+        r"n_samples_fit_ of a LocalOutlierFactor does not fit the rest of it\.$"
     )
     with pytest.raises(ValueError, match=told):
         whyodd.save(model, saved)
@@ -766,7 +766,7 @@ def test_keys_that_are_the_same_as_texts_are_not_saved(saved):
     model = whyodd.Gaussian().fit(X)
     model.note_ = {1: "a", "1": "b"}
     with pytest.raises(
-        ValueError, match=r"cannot store this Gaussian: a dictionary in it has not as many types"
+        ValueError, match=r"cannot store this Gaussian: a dictionary in it does not have as many types"
     ):
         whyodd.save(model, saved)
 

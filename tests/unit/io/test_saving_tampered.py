@@ -297,7 +297,7 @@ def test_precomputed_kernels_with_other_columns(file):
     parts = saved_parts(OneClassSVM(kernel="precomputed").fit(X @ X.T), file)
     assert whyodd.load(file).support_.max() < 60
     write(file, with_array(parts, "support_", lambda array: array + 10**6))
-    is_refused(file, "support_ of a OneClassSVM does not fit to the rest of it")
+    is_refused(file, "support_ of a OneClassSVM does not fit the rest of it")
 
 
 @pytest.mark.parametrize("change", [lambda array: array[:, :1].copy(), lambda array: array[:1]])
@@ -591,7 +591,7 @@ def test_trees_without_axes(name, file):
     entry = state_of(json.loads(parts["schema.json"]), "estimators_", 0, "tree_")[name]["file"]
     array = np.load(io.BytesIO(parts[entry]))
     write(file, parts | {entry: npy(array.ravel()[0])})
-    is_refused(file, "an array of a decision tree has not the axes")
+    is_refused(file, "an array of a decision tree does not have the axes")
 
 
 def test_trees_of_other_columns(file):

@@ -81,7 +81,7 @@ def read_legacy_weights(content: bytes) -> dict[str, np.ndarray[Any, Any]]:
     _require(isinstance(machine, dict) and machine.get("little_endian") is True, "its byte order is unknown")
     _require(isinstance(tensors, dict) and isinstance(keys, list), "it holds no table of tensors")
     _require(
-        all(isinstance(each, _Tensor) for each in tensors.values()), "it holds other things than tensors"
+        all(isinstance(each, _Tensor) for each in tensors.values()), "it holds things other than tensors"
     )
     described = {each.storage.key: each.storage for each in tensors.values()}
     _require(sorted(described) == sorted(map(str, keys)), "its tensors and its storages do not match")
