@@ -82,15 +82,15 @@ def ratios_of(benchmark: str, table: dict[str, list[list[str]]]) -> list[Ratio]:
     return found
 
 
-def measured(benchmark: str) -> list[Ratio]:
-    """Run one benchmark, and read the tables that it prints."""
+def measured(benchmark: str) -> tuple[list[Ratio], bool]:
+    """Run one benchmark, read the tables that it prints, and say whether it went well."""
     script, *arguments = BENCHMARKS[benchmark]
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "tables.jsonl"
         environment = {**os.environ, LEDGER: str(lines)}
-        subprocess.run([sys.executable, str(HERE / script), *arguments], check=True, env=environment)
+        done = subprocess.run([sys.executable, str(HERE / script), *arguments], check=False, env=environment)
         tables = [json.loads(line) for line in lines.read_text().splitlines()] if lines.exists() else []
-    return [ratio for table in tables for ratio in ratios_of(benchmark, table)]
+    return [ratio for table in tables for ratio in ratios_of(benchmark, table)], done.returncode == 0
 
 
 def read_ledger(path: Path) -> list[Ratio]:
@@ -135,7 +135,11 @@ def main() -> int:
     if wanted.table:
         print_ranges(before)
         return 0
-    now = [ratio for benchmark in wanted.only for ratio in measured(benchmark)]
+    now, failed = [], []
+    for benchmark in wanted.only:
+        ratios, went_well = measured(benchmark)
+        now += ratios
+        failed += [] if went_well else [benchmark]
     if wanted.out is not None:
         kept = {
             "machine": machine(),
@@ -148,7 +152,9 @@ def main() -> int:
     worse = got_worse(now, before)
     for ratio, times in worse:
         print(f"{times:.2f} times worse than before: {ratio.name} is {ratio.value:g}.")
-    return 1 if worse else 0
+    for benchmark in failed:
+        print(f"{benchmark} failed: see above. Its last ratios are missing.", file=sys.stderr)
+    return 1 if worse or failed else 0
 
 
 if __name__ == "__main__":

@@ -99,6 +99,7 @@ OWN_KINDS = {
     "exemplar_mixture": "kernel",
     "gaussian": "mixture",
     "gaussian_mixture": "mixture",
+    "kernel_pca": "kernel",
     "k_nearest_neighbors": "neighbours",
     "kernel_density": "kernel",
     "local_outlier_factor": "neighbours",
