@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from whyodd.compute.blocks import Blocks, block_rows, count_threads, run, single_threaded_blas
+from whyodd.compute.blocks import (
+    Blocks,
+    block_rows,
+    count_threads,
+    probed_rows,
+    run,
+    single_threaded_blas,
+)
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
@@ -44,6 +51,25 @@ def test_a_block_has_at_least_a_row_at_most_its_share_and_fits_into_memory(n, th
     assert 1 <= rows <= -(-n // threads)
     # One row per thread is the least there can be.
     assert rows == 1 or rows * threads * 16 * m <= memory_mb * 2**20
+
+
+@pytest.mark.parametrize("n", [7, 4096, 20_000])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("m", [20, 1000, 4096])
+def test_every_thread_has_as_many_blocks_of_like_size(n, threads, m):
+    rows = block_rows(n, threads, 16 * m, m, 256.0)
+    blocks = -(-n // rows)
+    assert blocks % threads == 0 or rows < threads
+    # All blocks but the last have ``rows``: the last lacks less than one row for each block.
+    assert blocks * rows - n < blocks
+
+
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (5, 5), (1000, 8), (2560, 20), (10**6, 32)])
+def test_probed_rows_are_few_and_from_end_to_end(n, count):
+    rows = probed_rows(n)
+    assert rows.size == count
+    assert rows[0] == 0
+    assert rows[-1] == n - 1
 
 
 def test_blocks_of_empty_rows_are_possible():

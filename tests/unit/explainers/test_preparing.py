@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import whyodd
 from whyodd.explainers import preparing
 from whyodd.explainers.explaining import explain_prepared, own_centers_of
+from whyodd.explainers.own_centers import own_centers
 from whyodd.explainers.preparing import PreparedModel, PreparedRows
 
 RNG = np.random.default_rng(0)
@@ -87,3 +88,15 @@ def test_own_centers_and_normal_rows_are_handed_on(made):
     same = whyodd.explain(model, rows, method="nearest", options=options)
     np.testing.assert_array_equal(e.relevance, same.relevance)
     np.testing.assert_array_equal(e.excluded, same.excluded)
+
+
+def test_rows_that_differ_from_the_training_rows_only_far_down_are_no_training_rows():
+    X = np.random.default_rng(0).normal(size=(700, 3))
+    model = whyodd.KernelDensity(sigma=1.0).fit(X)
+    other = X.copy()
+    other[-1, 2] += 1e-9
+    network = model.network_
+    np.testing.assert_array_equal(own_centers(network, X, "auto"), np.arange(700))
+    assert own_centers(network, other, "auto") is None
+    # Steps of a pipeline round: there that is no difference.
+    np.testing.assert_array_equal(own_centers(network, other, "auto", transformed=True), np.arange(700))
