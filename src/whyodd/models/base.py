@@ -205,6 +205,13 @@ def _checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
         raise ValueError(
             "sample_weight is zero for every row: at least one sample must have a weight above 0."
         )
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not np.finfo(np.float64).tiny <= total < np.inf:
+        raise ValueError(
+            f"The sum of sample_weight is {total:.3g}, beyond what a float holds with all digits. Divide the "
+            "weights by the largest of them."
+        )
     return weights
 
 

@@ -48,8 +48,8 @@ class OneClassSVM(DistanceDetector):
         In (0, 1]: at most this share of the training rows are outliers, at least this share support vectors.
     sigma : float, {"nn", "median", "scale"} or callable, default "nn"
         Bandwidth, or the rule for it: "nn" is the 0.1 quantile of the distances to the nearest other row (the
-        paper's rule; equal rows count once), "median" the median of all distances, "scale" scikit-learn's
-        gamma. A function receives the training rows.
+        paper's rule), "median" the median of all distances, "scale" scikit-learn's gamma. Rules count equal
+        rows once. A function receives the training rows.
     gamma : float or {"scale", "auto"}, optional
         Replaces sigma for the Gaussian kernel, as in scikit-learn: k = exp(-gamma d²), σ = 1/√(2 gamma).
     q : float, optional
@@ -109,8 +109,9 @@ class OneClassSVM(DistanceDetector):
     Schölkopf et al., "Estimating the support of a high-dimensional distribution", 2001. Exponential kernels
     with q > 2 are indefinite: training ends in a stationary point, or warns that it did not.
 
-    With the same gamma and nu this is scikit-learn's model: its ``score_samples``, over ν n, is
-    ``inlierness`` here. ``score_samples`` here is -o, for a Gaussian kernel the logarithm of that.
+    With the same number as gamma and the same nu this is scikit-learn's model: its ``score_samples``, over
+    ν n, is ``inlierness`` here. ``score_samples`` here is -o, for a Gaussian kernel the logarithm of that.
+    gamma="scale" is the same number if no two rows are equal.
 
     Examples
     --------
@@ -164,8 +165,10 @@ class OneClassSVM(DistanceDetector):
         rows = X[sample.rows] if sample.is_part else X
         merged = merge_equal_rows(rows, sample.weights)
         sigma = sigma_of_gamma(self.gamma, self.sigma, self.kernel)
+        # A sample of equal rows has no scale of its own.
+        kinds = merged.rows if merged.rows.shape[0] > 1 else _with_weight(X, sample_weight)
         kernel = choose_kernel(
-            own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, merged.rows)
+            own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, kinds)
         )
         start = _start(previous, X.shape[0]) if self.warm_start else None
         with _progress(self.tol) if self.verbose else nullcontext() as report:
@@ -275,6 +278,10 @@ def solve_one_class(*arguments: Any, **keywords: Any) -> OneClassSolution:
     from whyodd.compute.training import one_class
 
     return one_class.solve_one_class(*arguments, **keywords)
+
+
+def _with_weight(X: Points, sample_weight: NDArray[np.float64] | None) -> Points:
+    return X if sample_weight is None else X[sample_weight > 0.0]
 
 
 def _start(previous: DistanceNetwork | None, n: int) -> NDArray[np.float64] | None:

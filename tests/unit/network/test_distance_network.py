@@ -460,3 +460,13 @@ def test_the_row_whose_relevance_float32_cannot_hold_is_named():
     with pytest.raises(OverflowError, match=r"The relevance of row 2 of X exceeds the largest float32"):
         network.decompose(X)
     assert np.isfinite(network.decompose(X[:2]).relevance).all()
+
+
+def test_that_row_is_named_also_where_few_centers_count():
+    rng = np.random.default_rng(0)
+    U, X = rng.normal(size=(3000, 4)).astype(np.float32), rng.normal(size=(100, 4)).astype(np.float32)
+    X[:50], X[3] = U[:50], 3e18
+    network = DistanceNetwork(U, kernel=Exponential(sigma=1e-2))
+    for tolerance in (0.0, 1e-6):
+        with pytest.raises(OverflowError, match=r"The relevance of row 3 of X exceeds the largest float32"):
+            network.decompose(X, tolerance=tolerance)

@@ -74,7 +74,8 @@ class NearCenters:
                 ].T
                 scores.discarded[rows] = work.tolerance
                 if relevance is not None:
-                    relevance[rows] = direct[done]
+                    with np.errstate(over="ignore"):  # whoever asked reports what is too large for a float
+                        relevance[rows] = direct[done]
 
         threads = blocks.count_threads(work.n_jobs)
         per_row = 16 * self._most + 8 * 8 * X.shape[1]

@@ -179,7 +179,8 @@ def _sweep(
     far: list[NDArray[np.intp]] = []
 
     def through(shared: blocks.Blocks) -> None:
-        with scratch((size, m), centers.dtype) as products:
+        # Whoever asked reports what is too large for a float. Threads start with settings of their own.
+        with np.errstate(over="ignore", invalid="ignore"), scratch((size, m), centers.dtype) as products:
             for where in shared:
                 block = _multiply(X[where], own[where], centers, products, where)
                 if not step(block, centers):

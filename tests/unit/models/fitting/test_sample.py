@@ -159,3 +159,22 @@ def test_violation_is_that_of_the_sample(X):
 def test_no_number_of_rows(X, most):
     with pytest.raises(ValueError, match=r"max_samples=.*: expected at least 2 rows"):
         OneClassSVM(max_samples=most).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sample_of_equal_rows_takes_the_bandwidth_of_all(seed):
+    X = np.repeat([[0.0, 1.0], [2.0, 0.5], [1.0, -1.0]], 100, axis=0)
+    model = whyodd.OneClassSVM(max_samples=2, random_state=seed).fit(X)
+    assert np.isfinite(model.outlierness(X)).all()
+    heavy = np.where(np.arange(300) == 0, 1e9, 1e-9)
+    model = whyodd.OneClassSVM(max_samples=2, random_state=seed).fit(X, sample_weight=heavy)
+    assert np.isfinite(model.outlierness(X)).all()
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+@pytest.mark.parametrize("max_samples", [None, 10])
+def test_weights_whose_sum_no_float_holds_are_an_error(weight, max_samples):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = whyodd.OneClassSVM(sigma=1.0, max_samples=max_samples)
+    with pytest.raises(ValueError, match=r"The sum of sample_weight is \S+, beyond .* Divide the weights"):
+        model.fit(X, sample_weight=np.full(30, weight))
