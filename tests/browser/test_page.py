@@ -238,6 +238,7 @@ def test_without_javascript_all_is_there(visit):
 def test_an_address_opens_its_card(visit, address_of):
     page = visit("table")
     page.goto(f"{address_of('table')}#a5")
+    page.locator("#a5 .card").wait_for(state="visible")
     assert opened(page) == [5]
 
 
@@ -301,7 +302,7 @@ def test_a_link_opens_the_row_it_names_even_if_it_was_filtered_out(visit):
     assert ranks(page) == [1]
     page.locator("#a1 .similar a").nth(1).click()
     assert page.url.endswith("#a9")
-    assert page.locator("#a9").is_visible()
+    page.locator("#a9").wait_for(state="visible")
     page.evaluate("location.hash = '#a450'")  # further down than what is listed at first
     page.wait_for_function("document.getElementById('a450').checkVisibility()")
 
@@ -311,8 +312,9 @@ def test_a_known_row_links_back_to_what_it_is_nearest_to(visit):
     page.locator("#a1 summary").click()
     page.locator("#a1 .neighbors a").first.click()
     assert page.url.endswith("#u17")
-    assert page.locator("#u17").is_visible()
+    page.locator("#u17").wait_for(state="visible")
     page.locator("#u17 a").nth(2).click()
+    page.locator("#a3 .card").wait_for(state="visible")
     assert opened(page) == [1, 3]
 
 

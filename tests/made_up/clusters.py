@@ -26,7 +26,13 @@ class DaskCluster:
         from distributed import Client, LocalCluster
 
         self.cluster = LocalCluster(
-            n_workers=3, threads_per_worker=1, host=_LOCAL, dashboard_address=None, memory_limit="2GB"
+            n_workers=3,
+            threads_per_worker=1,
+            host=_LOCAL,
+            dashboard_address=None,
+            # Without a dashboard there is a server for its port all the same: any port that is free.
+            scheduler_kwargs={"dashboard_address": f"{_LOCAL}:0"},
+            memory_limit="2GB",
         )
         self.client = Client(self.cluster)
 
