@@ -166,9 +166,9 @@ class OneClassSVM(DistanceDetector):
         merged = merge_equal_rows(rows, sample.weights)
         sigma = sigma_of_gamma(self.gamma, self.sigma, self.kernel)
         # A sample of equal rows has no scale of its own.
-        kinds = merged.rows if merged.rows.shape[0] > 1 else _with_weight(X, sample_weight)
+        known = (merged.rows,) if merged.rows.shape[0] > 1 else (X, sample_weight)
         kernel = choose_kernel(
-            own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, kinds)
+            own_kernel(self.kernel), q=self.q, a=self.a, sigma=lambda: bandwidth(sigma, *known)
         )
         start = _start(previous, X.shape[0]) if self.warm_start else None
         with _progress(self.tol) if self.verbose else nullcontext() as report:
@@ -278,10 +278,6 @@ def solve_one_class(*arguments: Any, **keywords: Any) -> OneClassSolution:
     from whyodd.compute.training import one_class
 
     return one_class.solve_one_class(*arguments, **keywords)
-
-
-def _with_weight(X: Points, sample_weight: NDArray[np.float64] | None) -> Points:
-    return X if sample_weight is None else X[sample_weight > 0.0]
 
 
 def _start(previous: DistanceNetwork | None, n: int) -> NDArray[np.float64] | None:
