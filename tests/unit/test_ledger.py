@@ -74,3 +74,18 @@ def test_a_file_that_is_no_ledger(tmp_path):
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(SystemExit, match="is no ledger"):
         read_ledger(tmp_path / "other.json")
+
+
+def test_a_benchmark_that_fails_is_named_and_costs_no_other_its_ratios(tmp_path, monkeypatch, capsys):
+    printed = json.dumps(TABLE)
+    (tmp_path / "good.py").write_text(
+        f"import os, pathlib\npathlib.Path(os.environ['WHYODD_LEDGER']).write_text({printed!r} + '\\n')\n"
+    )
+    (tmp_path / "bad.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.setattr(ledger, "HERE", tmp_path)
+    monkeypatch.setattr(ledger, "BENCHMARKS", {"bad": ("bad.py",), "good": ("good.py",)})
+    out = tmp_path / "mine.json"
+    monkeypatch.setattr("sys.argv", ["ledger.py", "--out", str(out), "--only", "bad", "good"])
+    assert ledger.main() == 1
+    assert {one.benchmark for one in read_ledger(out)} == {"good"}
+    assert "bad failed" in capsys.readouterr().err
